@@ -34,7 +34,7 @@ use std::io::Write;
 ///
 /// A test runner hides the output of tests that pass, so stderr alone would be a skip that nobody sees.
 pub fn skip(why: &str) {
-    let test = std::thread::current().name().unwrap_or("?").to_owned();
+    let test = test_name();
     eprintln!("skipped: {test}: {why}");
     let Some(log) = std::env::var_os("BELAY_SKIP_LOG") else {
         return;
@@ -42,6 +42,14 @@ pub fn skip(why: &str) {
     if let Ok(mut file) = std::fs::File::options().append(true).create(true).open(log) {
         // One write, so that lines of parallel tests do not mix; a lost line costs only this notice.
         let _ = file.write_all(format!("{test}: {why}\n").as_bytes());
+    }
+}
+
+/// The running test: its thread's name, or under a runner with one process for each test, the one asked for.
+fn test_name() -> String {
+    match std::thread::current().name() {
+        Some(name) if name != "main" => name.to_owned(),
+        _ => std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_else(|| "?".into()),
     }
 }
 
