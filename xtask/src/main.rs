@@ -50,8 +50,9 @@ fn usage(wrong: &str) -> ExitCode {
 
 /// The directory that holds the whole project.
 fn project() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("xtask lies in the project's directory").to_owned()
+    // Cargo says it at run time too, which holds even if a build directory is shared by several checkouts.
+    let here = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    Path::new(&here).parent().expect("xtask lies in the project's directory").to_owned()
 }
 
 /// Cargo, run in the project's directory.

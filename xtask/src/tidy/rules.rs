@@ -97,7 +97,7 @@ pub(crate) fn rust(source: &Source) -> Vec<Complaint> {
         };
         numbers.into_iter().for_each(|number| complain(number, rule.what, rule.instead));
     }
-    if !source.text.starts_with("//! ") {
+    if !source.text.trim().is_empty() && !source.text.starts_with("//! ") {
         complain(1, "no opening sentence", "Begin with one `//!` sentence that says what the file is for");
     }
     if source.text.lines().count() > LINES_MAX {
