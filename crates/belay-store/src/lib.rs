@@ -1,1 +1,43 @@
-//! belay-store.
+//! Snapshots of a tree: capture, diff, restore, verify and collect, over a content-addressed store.
+//!
+//! The crate knows nothing of agents, runs, configuration files or the time of day: whoever calls it
+//! passes those in. Its disk format is `docs/format.md`. Three rules hold for everything in here:
+//!
+//! - an object is named by the hash of its bytes and is checked against that name whenever it is read;
+//! - what a workspace holds is reached only beneath an open directory handle, and is never executed;
+//! - nothing is published before it is durable.
+
+mod capture;
+mod codec;
+mod diff;
+mod disk;
+mod error;
+mod filter;
+mod gc;
+mod hash;
+mod history;
+mod manifest;
+mod objects;
+mod pack;
+mod restore;
+mod statcache;
+mod tree;
+mod verify;
+
+pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
+pub use diff::{Change, Scope, Sides, What, diff};
+pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
+pub use error::{Error, Result};
+pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
+pub use gc::{GcOptions, GcReport, gc};
+pub use hash::{Algorithm, Hash, Hasher};
+pub use history::{Forgotten, find_path, forget};
+pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
+pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
+pub use restore::{
+    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, plan, tidy_up,
+};
+pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
+pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};
+
+pub use belay_sys::{FileType, Root, Stat, Time};
