@@ -121,7 +121,9 @@ fn read_whole(read: &ListInto<'_>) -> Result<Vec<u8>, Errno> {
 
 /// Labels of security modules and of a lower layer belong to the machine, not to the workspace.
 fn is_kept(key: &[u8]) -> bool {
-    let trusted = key.starts_with(b"trusted.") && !key.starts_with(b"trusted.overlay.");
+    // XFS shows root its own encoding of an access control list beside the list itself.
+    let machinery = key.starts_with(b"trusted.overlay.") || key.starts_with(b"trusted.SGI_ACL_");
+    let trusted = key.starts_with(b"trusted.") && !machinery;
     trusted || key.starts_with(b"user.") || key.starts_with(b"system.posix_acl_") || key == b"security.capability"
 }
 
