@@ -202,7 +202,7 @@ impl Judge {
         let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
         forced
             .ignores(path, is_dir)
-            .unwrap_or_else(|| above.filter_map(|dir| forced.ignores(dir, true)).last().unwrap_or(false))
+            .unwrap_or_else(|| above.filter_map(|dir| forced.ignores(dir, true)).next_back().unwrap_or(false))
     }
 
     fn full(&self, path: &[u8]) -> Vec<u8> {
