@@ -1,0 +1,4 @@
+//! The store on real directories.
+
+mod capture;
+mod world;
