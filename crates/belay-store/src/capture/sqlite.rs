@@ -16,8 +16,10 @@ use crate::tree::Entry;
 
 const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
 const SIDES: [&[u8]; 3] = [b"-wal", b"-journal", b"-shm"];
-/// How often a set that changes under the reader is read again.
+/// How often a set that changes under the reader is read again, and how often a large one is.
 const ATTEMPTS: usize = 8;
+const LARGE_ATTEMPTS: usize = 3;
+const LARGE_BYTES: u64 = 32 << 20;
 
 /// An entry to capture, and what it was if the cache vouches for it.
 pub(super) struct Item {
@@ -88,6 +90,8 @@ impl Hand<'_> {
         }
         set.sort_by(|a, b| a.name.cmp(&b.name));
         let (gaps, linked) = (self.findings.gaps.len(), self.findings.linked.len());
+        let large = set.iter().any(|item| item.stat.size > LARGE_BYTES);
+        let attempts = if large { LARGE_ATTEMPTS } else { ATTEMPTS };
         for attempt in 1.. {
             let before = seal(dir, base);
             let mut taken = Vec::new();
@@ -100,7 +104,7 @@ impl Hand<'_> {
                 taken.extend(self.take_item(dir, path, again, since)?);
             }
             let whole = before == seal(dir, base);
-            if whole || attempt >= ATTEMPTS {
+            if whole || attempt >= attempts {
                 if whole {
                     // A database that grows while it is read is no gap if its log makes it whole again.
                     self.findings.gaps.retain(|gap| {

@@ -237,7 +237,8 @@ fn a_busy_sqlite_database_is_captured_as_a_set_that_opens() {
         belay_testkit::skip("no sqlite3");
         return;
     }
-    let script = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<300) INSERT INTO t(b) SELECT hex(randomblob(200)) FROM n; PRAGMA wal_checkpoint;\n";
+    sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<2000) INSERT INTO t(b) SELECT hex(randomblob(200)) FROM n").unwrap();
+    let script = "UPDATE t SET b=hex(randomblob(200)) WHERE a%9=abs(random())%9; PRAGMA wal_checkpoint;\n";
     let mut writer = std::process::Command::new("sqlite3")
         .arg(&database)
         .stdin(std::process::Stdio::piped())
@@ -247,7 +248,7 @@ fn a_busy_sqlite_database_is_captured_as_a_set_that_opens() {
     let mut input = writer.stdin.take().unwrap();
     let feeder = std::thread::spawn(move || {
         while std::io::Write::write_all(&mut input, script.as_bytes()).is_ok() {
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(15));
         }
     });
     let mut checked = 0;
