@@ -27,6 +27,19 @@ impl Scope {
     pub fn new(paths: Vec<Vec<u8>>) -> Scope {
         Scope { paths }
     }
+
+    pub(crate) fn contains(&self, path: &[u8]) -> bool {
+        self.paths.is_empty()
+            || self.paths.iter().any(|one| {
+                one.is_empty() || path.strip_prefix(one.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+            })
+    }
+
+    pub(crate) fn may_contain(&self, dir: &[u8]) -> bool {
+        self.contains(dir)
+            || dir.is_empty()
+            || self.paths.iter().any(|one| one.strip_prefix(dir).is_some_and(|rest| rest.first() == Some(&b'/')))
+    }
 }
 
 /// One path that differs.
@@ -57,6 +70,10 @@ pub struct What {
     pub xattrs: bool,
     /// Its owner or group differs.
     pub owner: bool,
+    /// It is one file with other paths than before.
+    pub links: bool,
+    /// It can no longer, or can again, be changed or cut (inode flags).
+    pub flags: bool,
 }
 
 /// Calls `each` for every path in `scope` that differs, parents before children, in the order of names.
