@@ -31,7 +31,8 @@ impl Scope {
     pub(crate) fn contains(&self, path: &[u8]) -> bool {
         self.paths.is_empty()
             || self.paths.iter().any(|one| {
-                one.is_empty() || path.strip_prefix(one.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+                one.is_empty()
+                    || path.strip_prefix(one.as_slice()).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
             })
     }
 

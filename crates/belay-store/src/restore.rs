@@ -217,7 +217,8 @@ pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>
     }
     options.progress.expect(plan.steps.len() as u64, plan.bytes);
     let hands = Hands::new(options.faults);
-    let mut work = Work { store, root, options, hands: &hands, as_root: belay_sys::is_root(), layout: Layout::new(plan) };
+    let mut work =
+        Work { store, root, options, hands: &hands, as_root: belay_sys::is_root(), layout: Layout::new(plan) };
     let applied = work.run();
     if hands.died() { Err(Error::Interrupted) } else { applied }
 }
@@ -255,7 +256,8 @@ impl Work<'_> {
 const PREFIX_BYTES_MAX: usize = 200;
 
 fn check_prefix(prefix: &[u8]) -> Result<()> {
-    let usable = !prefix.is_empty() && prefix.len() <= PREFIX_BYTES_MAX && !prefix.contains(&b'/') && !prefix.contains(&0);
+    let usable =
+        !prefix.is_empty() && prefix.len() <= PREFIX_BYTES_MAX && !prefix.contains(&b'/') && !prefix.contains(&0);
     if usable { Ok(()) } else { Err(Error::Invalid("a prefix for temporary files cannot be used".into())) }
 }
 

@@ -48,12 +48,10 @@ impl Work<'_> {
         tasks.sort_unstable();
         let few = tasks.len() <= FEW_FILES;
         let batches = self.batches(&tasks);
-        let queue = Queue { tasks: &tasks, batches: &batches, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
-        let refusals = if batches.len() < THREADS {
-            self.work_off(&queue, few)
-        } else {
-            self.work_off_together(&queue, few)
-        };
+        let queue =
+            Queue { tasks: &tasks, batches: &batches, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+        let refusals =
+            if batches.len() < THREADS { self.work_off(&queue, few) } else { self.work_off_together(&queue, few) };
         for (at, reason, given_up) in refusals? {
             if given_up { self.give_up(at, reason, applied) } else { self.note(at, reason, applied) }
         }
@@ -117,7 +115,12 @@ impl Work<'_> {
     }
 
     /// Stages one leaf; says what was refused, and whether that means that it is not there.
-    pub(super) fn write_one(&self, handles: &mut Handles<'_>, at: u32, sync: bool) -> Result<Option<(LeftReason, bool)>> {
+    pub(super) fn write_one(
+        &self,
+        handles: &mut Handles<'_>,
+        at: u32,
+        sync: bool,
+    ) -> Result<Option<(LeftReason, bool)>> {
         let step = self.layout.step(at);
         let entry = step.after.as_deref().expect("only what will be there is staged");
         let (place, name) = self.layout.staging_place(at, self.options.prefix);

@@ -103,7 +103,9 @@ impl Draft<'_> {
                 continue;
             };
             let (now, target) = (frame.now.clone(), frame.target.clone());
-            let entry = |node: &Option<Arc<Node>>, at: Option<usize>| at.and_then(|at| Some(node.as_ref()?.entries[at].clone()));
+            let entry = |node: &Option<Arc<Node>>, at: Option<usize>| {
+                at.and_then(|at| Some(node.as_ref()?.entries[at].clone()))
+            };
             let (now, target) = (entry(&now, now_at), entry(&target, target_at));
             let name = now.as_ref().or(target.as_ref()).map(|entry| entry.name.as_slice()).unwrap_or_default();
             self.path.truncate(frame.path_len);
@@ -249,7 +251,8 @@ impl Draft<'_> {
 
     fn push(&mut self, before: Option<&Entry>, after: Option<&Entry>, what: What) {
         let boxed = |entry: Option<&Entry>| entry.map(|entry| Box::new(entry.clone()));
-        let step = Step { path: self.path.clone(), before: boxed(before), after: boxed(after), what, link_to: None, names: 1 };
+        let step =
+            Step { path: self.path.clone(), before: boxed(before), after: boxed(after), what, link_to: None, names: 1 };
         // The directory's own metadata is changed in itself, everything else in the directory that holds it.
         let in_itself = step.was_dir() && step.becomes_dir();
         self.plan.steps.push(step);
