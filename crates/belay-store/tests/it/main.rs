@@ -1,0 +1,3 @@
+//! The store on real directories, against an observer that shares no code with it.
+
+mod restore;
