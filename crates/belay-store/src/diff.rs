@@ -172,8 +172,12 @@ impl Side {
 }
 
 impl Level {
-    /// The next name on either side, with what each has under it.
+    /// The next name that is not the same on both sides, with what each has under it.
     fn next(&mut self) -> Option<(Vec<u8>, Option<Entry>, Option<Entry>)> {
+        while self.before.peek().is_some_and(|before| Some(before) == self.after.peek()) {
+            self.before.at += 1;
+            self.after.at += 1;
+        }
         let order = match (self.before.peek(), self.after.peek()) {
             (None, None) => return None,
             (Some(_), None) => Ordering::Less,
