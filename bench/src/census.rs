@@ -19,10 +19,7 @@ pub(crate) struct Usage {
 }
 
 /// Visits every path below `dir` with its metadata, without following links.
-pub(crate) fn walk(
-    dir: &Path,
-    visit: &mut dyn FnMut(&Path, &fs::Metadata) -> Result<()>,
-) -> Result<()> {
+pub(crate) fn walk(dir: &Path, visit: &mut dyn FnMut(&Path, &fs::Metadata) -> Result<()>) -> Result<()> {
     let mut entries = Vec::new();
     for entry in fs::read_dir(dir).doing("list", dir)? {
         entries.push(entry.doing("list", dir)?.path());
@@ -66,12 +63,7 @@ pub(crate) fn fingerprint(dir: &Path) -> Result<blake3::Hash> {
             let file = fs::File::open(path).doing("open", path)?;
             hasher.update_reader(file).doing("read", path)?;
         } else if meta.is_symlink() {
-            hasher.update(
-                fs::read_link(path)
-                    .doing("read", path)?
-                    .as_os_str()
-                    .as_bytes(),
-            );
+            hasher.update(fs::read_link(path).doing("read", path)?.as_os_str().as_bytes());
         }
         Ok(())
     })?;

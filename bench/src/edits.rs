@@ -42,9 +42,7 @@ impl Editor {
     /// Ten files spread over the tree; another turn gives their neighbours.
     pub(crate) fn pick(&self, turn: usize) -> Vec<PathBuf> {
         let count = self.files.len();
-        (0..TEN.min(count))
-            .map(|at| self.files[(at * count / TEN + turn) % count].clone())
-            .collect()
+        (0..TEN.min(count)).map(|at| self.files[(at * count / TEN + turn) % count].clone()).collect()
     }
 
     /// Appends a line that was never there before to each of the turn's ten files, and returns their bytes afterwards.
@@ -52,10 +50,7 @@ impl Editor {
         let mut bytes = 0;
         for path in self.pick(turn) {
             self.serial += 1;
-            let mut file = OpenOptions::new()
-                .append(true)
-                .open(&path)
-                .doing("edit", &path)?;
+            let mut file = OpenOptions::new().append(true).open(&path).doing("edit", &path)?;
             writeln!(file, "// edit {}", self.serial).doing("edit", &path)?;
             bytes += file.metadata().doing("stat", &path)?.len();
         }
@@ -68,9 +63,7 @@ pub(crate) fn half(work: &Path) -> Result<Vec<PathBuf>> {
     let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
     let mut total = 0;
     census::walk(work, &mut |path, meta| {
-        let below = path
-            .strip_prefix(work)
-            .expect("the walk stays below its root");
+        let below = path.strip_prefix(work).expect("the walk stays below its root");
         if meta.is_dir() || below.starts_with(".git") {
             return Ok(());
         }
@@ -107,10 +100,7 @@ pub(crate) fn remove(work: &Path, dirs: &[PathBuf]) -> Result<()> {
 
 /// Writes a list of directories, one a line.
 pub(crate) fn write_dirs(file: &Path, dirs: &[PathBuf]) -> Result<()> {
-    let text: String = dirs
-        .iter()
-        .map(|dir| format!("{}\n", dir.display()))
-        .collect();
+    let text: String = dirs.iter().map(|dir| format!("{}\n", dir.display())).collect();
     fs::write(file, text).doing("write", file)
 }
 

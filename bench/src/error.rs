@@ -22,15 +22,15 @@ pub(crate) enum Error {
         source: io::Error,
     },
     #[error("{command} ended with {status}: {said}")]
-    Failed {
-        command: String,
-        status: ExitStatus,
-        said: String,
-    },
+    Failed { command: String, status: ExitStatus, said: String },
     #[error("{tool} did not do its work: {finding}")]
     Wrong { tool: String, finding: String },
     #[error("no workspace at {}; make it with bench/workspaces.sh", path.display())]
     NoWorkspace { path: PathBuf },
+    #[error("{failed} rows failed")]
+    Rows { failed: usize },
+    #[error("the library failed")]
+    Store(#[from] belay_store::Error),
     #[error("unexpected output of {program}: {text:?}")]
     Output { program: String, text: String },
 }
@@ -45,11 +45,7 @@ pub(crate) trait Doing<T> {
 
 impl<T, E: Into<io::Error>> Doing<T> for std::result::Result<T, E> {
     fn doing(self, doing: &'static str, path: &Path) -> Result<T> {
-        self.map_err(|source| Error::Io {
-            doing,
-            path: path.to_path_buf(),
-            source: source.into(),
-        })
+        self.map_err(|source| Error::Io { doing, path: path.to_path_buf(), source: source.into() })
     }
 }
 

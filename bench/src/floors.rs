@@ -81,29 +81,17 @@ struct Clock {
 
 impl Clock {
     fn start() -> Self {
-        Clock {
-            wall: Instant::now(),
-            cpu: cpu_time(),
-        }
+        Clock { wall: Instant::now(), cpu: cpu_time() }
     }
 
     fn figure(&self, entries: usize, bytes: u64) -> Figure {
-        Figure {
-            time: self.wall.elapsed(),
-            cpu: cpu_time().saturating_sub(self.cpu),
-            synced: None,
-            entries,
-            bytes,
-        }
+        Figure { time: self.wall.elapsed(), cpu: cpu_time().saturating_sub(self.cpu), synced: None, entries, bytes }
     }
 }
 
 fn cpu_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(
-        time.tv_sec.unsigned_abs(),
-        time.tv_nsec.unsigned_abs() as u32,
-    )
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
 /// Runs the command.
@@ -172,12 +160,7 @@ fn statx(list: &KnownList) -> Result<Figure> {
         |_| Ok(()),
         |(), at| {
             let path = &list.entries[at].path;
-            rustix::fs::statx(
-                &list.root,
-                path,
-                AtFlags::SYMLINK_NOFOLLOW,
-                StatxFlags::BASIC_STATS,
-            )?;
+            rustix::fs::statx(&list.root, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS)?;
             Ok(())
         },
     )

@@ -29,6 +29,8 @@ struct Args {
 enum Command {
     /// Measure what the machine can do at best on one directory.
     Floors(floors::Args),
+    /// Capture ten known paths through the library.
+    Dirty(dirty::Args),
     /// Run belay, its peers and the floors in turn and print the table.
     Store(rows::Args),
 }
@@ -36,6 +38,7 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Floors(args) => floors::run(&args),
+        Command::Dirty(args) => dirty::run(&args),
         Command::Store(args) => rows::run(&args),
     };
     match outcome {

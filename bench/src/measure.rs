@@ -44,10 +44,7 @@ impl Best {
 
 /// Runs the commands one after another and sums what they cost; the last one's output is kept.
 pub(crate) fn run(steps: Vec<Command>) -> Result<Sample> {
-    let mut sum = Sample {
-        cpu: Some(Duration::ZERO),
-        ..Sample::default()
-    };
+    let mut sum = Sample { cpu: Some(Duration::ZERO), ..Sample::default() };
     for step in steps {
         let one = run_one(step)?;
         sum.wall += one.wall;
@@ -60,16 +57,10 @@ pub(crate) fn run(steps: Vec<Command>) -> Result<Sample> {
 
 fn run_one(mut command: Command) -> Result<Sample> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let start_error = |source| Error::Start {
-        program: program.clone(),
-        source,
-    };
+    let start_error = |source| Error::Start { program: program.clone(), source };
     let mut said = tempfile::tempfile().map_err(start_error)?;
     let stderr = said.try_clone().map_err(start_error)?;
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(stderr);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(stderr);
 
     let start = Instant::now();
     let mut child = command.spawn().map_err(start_error)?;
@@ -101,11 +92,7 @@ fn read_back(file: &mut File) -> String {
         // A message that cannot be read back is only missing from the report of a failure.
         let _ = file.read_to_end(&mut text);
     }
-    String::from_utf8_lossy(&text)
-        .trim()
-        .chars()
-        .take(2000)
-        .collect()
+    String::from_utf8_lossy(&text).trim().chars().take(2000).collect()
 }
 
 #[cfg(test)]

@@ -56,30 +56,18 @@ impl Place {
     /// Makes a place below `scratch`, or says why it cannot be had.
     pub(crate) fn new(fs: Fs, scratch: &Path) -> Result<std::result::Result<Self, String>> {
         fs::create_dir_all(scratch).doing("create", scratch)?;
-        let dir = tempfile::Builder::new()
-            .prefix("bench-")
-            .tempdir_in(scratch)
-            .doing("create a directory in", scratch)?;
+        let dir =
+            tempfile::Builder::new().prefix("bench-").tempdir_in(scratch).doing("create a directory in", scratch)?;
         if fs == Fs::Disk {
             let root = dir.path().to_path_buf();
-            return Ok(Ok(Place {
-                fs,
-                root,
-                mounted: false,
-                _dir: dir,
-            }));
+            return Ok(Ok(Place { fs, root, mounted: false, _dir: dir }));
         }
         if !rustix::process::geteuid().is_root() {
             return Ok(Err("a loop image needs root".to_owned()));
         }
         let root = dir.path().join("mnt");
         match mount_image(fs, dir.path(), &root) {
-            Ok(()) => Ok(Ok(Place {
-                fs,
-                root,
-                mounted: true,
-                _dir: dir,
-            })),
+            Ok(()) => Ok(Ok(Place { fs, root, mounted: true, _dir: dir })),
             Err(Error::Start { program, source }) => Ok(Err(format!("{program}: {source}"))),
             Err(Error::Failed { said, .. }) => Ok(Err(said)),
             Err(other) => Err(other),
@@ -102,9 +90,7 @@ impl Place {
             fs::create_dir(&to).doing("create", &to)?;
         }
         let mut copy = Command::new("cp");
-        copy.args(["-a", "--reflink=never"])
-            .arg(from.join("."))
-            .arg(&to);
+        copy.args(["-a", "--reflink=never"]).arg(from.join(".")).arg(&to);
         measure::run(vec![copy])?;
         Ok(to)
     }
@@ -143,9 +129,7 @@ fn mount_image(fs: Fs, dir: &Path, root: &Path) -> Result<()> {
     mkfs.arg("-q").arg(&image);
     // Without direct I/O every byte would be cached twice, once for the image.
     let mut attach = Command::new("losetup");
-    attach
-        .args(["--direct-io=on", "--find", "--show"])
-        .arg(&image);
+    attach.args(["--direct-io=on", "--find", "--show"]).arg(&image);
     let device = measure::run(vec![size, mkfs, attach])?.stdout;
     let mut mount = Command::new("mount");
     mount.arg(device.trim()).arg(root);

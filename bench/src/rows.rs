@@ -108,16 +108,18 @@ pub(crate) struct Row {
     pub(crate) kind: Kind,
     pub(crate) lines: Vec<Line>,
     pub(crate) notes: Vec<String>,
+    /// A step went wrong, so the row has no figures and the run no success.
+    pub(crate) failed: bool,
 }
 
 impl Row {
     /// A row without figures yet.
     pub(crate) fn new(kind: Kind) -> Self {
-        Row {
-            kind,
-            lines: Vec::new(),
-            notes: Vec::new(),
-        }
+        Row { kind, lines: Vec::new(), notes: Vec::new(), failed: false }
+    }
+
+    fn failed(kind: Kind, error: &Error) -> Self {
+        Row { notes: vec![format!("**failed**: {}", crate::error::chain(error))], failed: true, ..Row::new(kind) }
     }
 
     /// Takes a sample into the line of that name.
@@ -125,11 +127,7 @@ impl Row {
         let at = match self.lines.iter().position(|line| line.who == who) {
             Some(at) => at,
             None => {
-                self.lines.push(Line {
-                    who: who.to_owned(),
-                    best: Best::default(),
-                    disk: None,
-                });
+                self.lines.push(Line { who: who.to_owned(), best: Best::default(), disk: None });
                 self.lines.len() - 1
             }
         };
@@ -156,47 +154,70 @@ pub(crate) struct Bench<'a> {
     editor: Editor,
 }
 
+/// All rows of one workspace on one filesystem.
+pub(crate) struct Section {
+    pub(crate) workspace: String,
+    pub(crate) fs: Fs,
+    pub(crate) size: Usage,
+    pub(crate) rows: Vec<Row>,
+    /// Why there are no rows.
+    pub(crate) skipped: Option<String>,
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let mut text = table::preamble();
     let mut workspaces: Vec<&str> = args.workspace.iter().map(String::as_str).collect();
     if workspaces.contains(&"all") {
         workspaces = vec!["S", "M", "L"];
     }
-    let all_fs = &[Fs::Ext4, Fs::Btrfs, Fs::Xfs][..];
-    let filesystems = if args.fs.is_empty() { all_fs } else { &args.fs };
-    for workspace in workspaces {
-        for &fs in filesystems {
-            let part = run_one(args, workspace, fs)?;
-            print!("{part}");
-            text.push_str(&part);
-            if let Some(out) = &args.out {
-                std::fs::write(out, &text).doing("write", out)?;
-            }
+    let images = &[Fs::Ext4, Fs::Btrfs, Fs::Xfs][..];
+    let filesystems = if args.fs.is_empty() { images } else { &args.fs };
+    let mut text = table::preamble();
+    let mut sections = Vec::new();
+    for &fs in filesystems {
+        for workspace in &workspaces {
+            let section = run_one(args, workspace, fs)?;
+            report(&mut text, &table::section(&section), args)?;
+            sections.push(section);
         }
     }
-    Ok(())
+    report(&mut text, &table::growth(&sections), args)?;
+    let failed = sections.iter().flat_map(|section| &section.rows).filter(|row| row.failed).count();
+    if failed > 0 { Err(Error::Rows { failed }) } else { Ok(()) }
 }
 
-fn run_one(args: &Args, workspace: &str, fs: Fs) -> Result<String> {
+/// Prints and saves as it goes, because a full comparison takes hours.
+fn report(text: &mut String, part: &str, args: &Args) -> Result<()> {
+    print!("{part}");
+    text.push_str(part);
+    match &args.out {
+        Some(out) => std::fs::write(out, text).doing("write", out),
+        None => Ok(()),
+    }
+}
+
+fn run_one(args: &Args, workspace: &str, fs: Fs) -> Result<Section> {
     let from = args.data.join(workspace);
     if !from.is_dir() {
         return Err(Error::NoWorkspace { path: from });
     }
-    let heading = format!("{workspace} on {}", fs.name());
+    let mut section =
+        Section { workspace: workspace.to_owned(), fs, size: Usage::default(), rows: Vec::new(), skipped: None };
     let scratch = args.scratch.as_deref().unwrap_or(&args.data);
     let place = match Place::new(fs, scratch)? {
         Ok(place) => place,
-        Err(reason) => return Ok(table::skipped(&heading, &reason)),
+        Err(reason) => return Ok(Section { skipped: Some(reason), ..section }),
     };
     let mut bench = Bench::new(args, place, &from)?;
-    let mut rows = Vec::new();
+    section.size = crate::census::usage(&bench.work)?;
     for kind in bench.kinds(workspace) {
-        eprintln!("{heading}: {}", kind.title());
-        rows.extend(bench.row(kind)?);
+        eprintln!("{workspace} on {}: {}", fs.name(), kind.title());
+        match bench.row(kind) {
+            Ok(row) => section.rows.extend(row),
+            Err(error) => section.rows.push(Row::failed(kind, &error)),
+        }
     }
-    let size = crate::census::usage(&bench.work)?;
-    Ok(table::section(&heading, &size, &rows))
+    Ok(section)
 }
 
 impl<'a> Bench<'a> {
@@ -210,10 +231,7 @@ impl<'a> Bench<'a> {
         let belay = std::path::absolute(&args.belay).doing("resolve", &args.belay)?;
         let has_belay = belay.is_file();
         if !has_belay {
-            eprintln!(
-                "bench: no belay at {}, peers and floors only",
-                belay.display()
-            );
+            eprintln!("bench: no belay at {}, peers and floors only", belay.display());
         }
         let lanes = Tool::value_variants()
             .iter()
@@ -221,13 +239,7 @@ impl<'a> Bench<'a> {
             .filter(|tool| tool.fits(place.fs) && (has_belay || !tool.is_belay()))
             .map(|&tool| Lane::new(tool, &work, place.path(&format!("{tool:?}")), &belay))
             .collect();
-        Ok(Bench {
-            args,
-            place,
-            work,
-            lanes,
-            editor,
-        })
+        Ok(Bench { args, place, work, lanes, editor })
     }
 
     /// The rows to run; the long one on M only, unless it was asked for.
@@ -236,8 +248,7 @@ impl<'a> Bench<'a> {
             return self.args.rows.clone();
         }
         let all = Kind::value_variants().iter().copied();
-        all.filter(|&kind| kind != Kind::Thousand || workspace == "M")
-            .collect()
+        all.filter(|&kind| kind != Kind::Thousand || workspace == "M").collect()
     }
 
     fn row(&mut self, kind: Kind) -> Result<Option<Row>> {
@@ -258,11 +269,7 @@ impl<'a> Bench<'a> {
     }
 
     fn is_due(&self, tool: Tool, round: usize) -> bool {
-        let rounds = if tool.is_belay() {
-            self.args.rounds
-        } else {
-            self.args.peer_rounds
-        };
+        let rounds = if tool.is_belay() { self.args.rounds } else { self.args.peer_rounds };
         round < rounds
     }
 
@@ -270,70 +277,70 @@ impl<'a> Bench<'a> {
         self.lanes.iter_mut().find(|lane| lane.tool == tool)
     }
 
+    /// Whether a tool takes part.
+    pub(crate) fn has(&self, tool: Tool) -> bool {
+        self.lanes.iter().any(|lane| lane.tool == tool)
+    }
+
+    /// The workspace's copy.
+    pub(crate) fn work(&self) -> &Path {
+        &self.work
+    }
+
+    /// A path on the filesystem under test.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.place.path(name)
+    }
+
+    /// Waits until everything written so far is on the disk.
+    pub(crate) fn settle(&self) -> Result<()> {
+        self.place.settle()
+    }
+
+    /// This program, to be run as a child of its own.
+    pub(crate) fn this_program(&self) -> Result<PathBuf> {
+        std::env::current_exe().doing("find", Path::new("this program"))
+    }
+
     /// A lane of its own for a tool that takes part, on another directory.
     fn side_lane(&self, tool: Tool, work: &Path, name: &str) -> Option<Lane> {
-        let taking_part = self.lanes.iter().any(|lane| lane.tool == tool);
-        taking_part.then(|| Lane::new(tool, work, self.place.path(name), &self.args.belay))
+        self.has(tool).then(|| Lane::new(tool, work, self.place.path(name), &self.args.belay))
     }
 
     /// Measures a floor in a process of its own, because its memory must not be the children's.
     fn floor(&self, row: &mut Row, floor: Floor, only: Option<&Path>) -> Result<()> {
-        let exe = std::env::current_exe().doing("find", Path::new("this program"))?;
         let quick = matches!(floor, Floor::Statx | Floor::Read | Floor::Hash);
-        let mut command = Command::new(exe);
-        command
-            .arg("floors")
-            .arg(&self.work)
-            .arg("--scratch")
-            .arg(self.place.path("floors"));
-        command.args([
-            "--floor",
-            floor.name(),
-            "--rounds",
-            if quick { "3" } else { "1" },
-        ]);
+        let mut command = Command::new(self.this_program()?);
+        command.arg("floors").arg(&self.work).arg("--scratch").arg(self.place.path("floors"));
+        command.args(["--floor", floor.name(), "--rounds", if quick { "3" } else { "1" }]);
         if let Some(only) = only {
             command.arg("--only").arg(only);
         }
         self.place.settle()?;
         let output = measure::run(vec![command])?.stdout;
         for line in output.lines() {
-            let sample = parse_floor(line).ok_or_else(|| Error::Output {
-                program: "floors".to_owned(),
-                text: line.to_owned(),
-            })?;
+            let sample = parse_figure(line)?;
             row.add(&format!("floor: {}", sample.0), &sample.1);
-            let last = row
-                .lines
-                .iter_mut()
-                .find(|line| line.who.ends_with(&sample.0));
+            let last = row.lines.iter_mut().find(|line| line.who.ends_with(&sample.0));
             if let (Some(line), Floor::Pack) = (last, floor) {
-                line.disk = Some(Usage {
-                    on_disk: sample.2,
-                    bytes: sample.2,
-                    files: 2,
-                });
+                line.disk = Some(Usage { on_disk: sample.2, bytes: sample.2, files: 2 });
             }
         }
         Ok(())
     }
 }
 
-fn parse_floor(line: &str) -> Option<(String, Sample, u64)> {
-    let mut fields = line.split('\t');
-    let name = fields.next()?.to_owned();
-    let wall = Duration::from_secs_f64(fields.next()?.parse().ok()?);
-    let cpu = Duration::from_secs_f64(fields.next()?.parse().ok()?);
-    let bytes = fields.nth(1)?.parse().ok()?;
-    Some((
-        name,
-        Sample {
-            wall,
-            cpu: Some(cpu),
-            ..Sample::default()
-        },
-        bytes,
-    ))
+/// Reads a line `name seconds cpu-seconds entries bytes` of one of our own children.
+pub(crate) fn parse_figure(line: &str) -> Result<(String, Sample, u64)> {
+    let parsed = || {
+        let mut fields = line.trim().split('\t');
+        let name = fields.next()?.to_owned();
+        let wall = Duration::from_secs_f64(fields.next()?.parse().ok()?);
+        let cpu = Duration::from_secs_f64(fields.next()?.parse().ok()?);
+        let bytes = fields.nth(1)?.parse().ok()?;
+        Some((name, Sample { wall, cpu: Some(cpu), ..Sample::default() }, bytes))
+    };
+    parsed().ok_or_else(|| Error::Output { program: "bench".to_owned(), text: line.to_owned() })
 }
 
 #[cfg(test)]
@@ -342,11 +349,8 @@ mod tests {
 
     #[test]
     fn a_floor_line_is_read_back() {
-        let (name, sample, bytes) = parse_floor("pack\t1.500000\t2.5\t7\t42").expect("a good line");
-        assert_eq!(
-            (name.as_str(), sample.wall.as_millis(), bytes),
-            ("pack", 1500, 42)
-        );
-        assert!(parse_floor("pack\tsoon").is_none());
+        let (name, sample, bytes) = parse_figure("pack\t1.500000\t2.5\t7\t42").expect("a good line");
+        assert_eq!((name.as_str(), sample.wall.as_millis(), bytes), ("pack", 1500, 42));
+        assert!(parse_figure("pack\tsoon").is_err());
     }
 }

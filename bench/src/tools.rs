@@ -79,13 +79,7 @@ pub(crate) struct Lane {
 impl Lane {
     /// A lane that keeps its repository in `home`.
     pub(crate) fn new(tool: Tool, work: &Path, home: PathBuf, belay: &Path) -> Self {
-        Lane {
-            tool,
-            work: work.to_path_buf(),
-            home,
-            belay: belay.to_path_buf(),
-            captures: 0,
-        }
+        Lane { tool, work: work.to_path_buf(), home, belay: belay.to_path_buf(), captures: 0 }
     }
 
     fn repo(&self) -> PathBuf {
@@ -114,16 +108,12 @@ impl Lane {
         if self.tool == Tool::Btrfs && self.repo().exists() {
             for snapshot in fs::read_dir(self.repo()).doing("list", &self.repo())? {
                 let mut delete = Command::new("btrfs");
-                delete
-                    .args(["-q", "subvolume", "delete"])
-                    .arg(snapshot.doing("list", &self.repo())?.path());
+                delete.args(["-q", "subvolume", "delete"]).arg(snapshot.doing("list", &self.repo())?.path());
                 measure::run(vec![delete])?;
             }
         }
         match fs::remove_dir_all(&self.home) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error).doing("remove", &self.home)
-            }
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).doing("remove", &self.home),
             _ => Ok(()),
         }
     }
@@ -166,39 +156,25 @@ impl Lane {
     pub(crate) fn capture_named(&mut self) -> Result<String> {
         let sample = self.capture()?;
         let found = match self.tool {
-            Tool::Restic => sample
-                .stdout
-                .split('"')
-                .skip_while(|word| *word != "snapshot_id")
-                .nth(2)
-                .map(str::to_owned),
+            Tool::Restic => {
+                sample.stdout.split('"').skip_while(|word| *word != "snapshot_id").nth(2).map(str::to_owned)
+            }
             _ => sample.stdout.split_whitespace().next().map(str::to_owned),
         };
-        found.ok_or_else(|| Error::Output {
-            program: self.tool.name().to_owned(),
-            text: sample.stdout,
-        })
+        found.ok_or_else(|| Error::Output { program: self.tool.name().to_owned(), text: sample.stdout })
     }
 
     /// belay on this lane's workspace and store.
     pub(crate) fn belay<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = Command::new(&self.belay);
-        command
-            .arg("-C")
-            .arg(&self.work)
-            .args(args)
-            .env("BELAY_HOME", self.repo());
+        command.arg("-C").arg(&self.work).args(args).env("BELAY_HOME", self.repo());
         command
     }
 
     /// git with everything of the work directory in this lane's repository.
     pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = self.bare_git(["-c", "core.bare=false", "-c", "gc.auto=0"]);
-        command
-            .arg("--work-tree")
-            .arg(&self.work)
-            .args(args)
-            .current_dir(&self.work);
+        command.arg("--work-tree").arg(&self.work).args(args).current_dir(&self.work);
         command
     }
 
@@ -263,10 +239,7 @@ impl Lane {
 
     fn subvolume_snapshot(&self, to: &Path) -> Command {
         let mut command = Command::new("btrfs");
-        command
-            .args(["-q", "subvolume", "snapshot", "-r"])
-            .arg(&self.work)
-            .arg(to);
+        command.args(["-q", "subvolume", "snapshot", "-r"]).arg(&self.work).arg(to);
         command
     }
 }
@@ -290,7 +263,5 @@ pub(crate) fn own_git_status(work: &Path, locks: Locks) -> Command {
 }
 
 fn isolate_git(command: &mut Command) {
-    command
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_CONFIG_NOSYSTEM", "1");
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
 }

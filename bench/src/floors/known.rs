@@ -35,15 +35,9 @@ pub(super) struct KnownList {
 impl KnownList {
     /// Lists everything below `dir`, or only what is below the given directories of it.
     pub(super) fn of(dir: &Path, only: &[PathBuf]) -> Result<Self> {
-        let root = rustix::fs::open(dir, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .doing("open", dir)?;
-        let mut list = KnownList {
-            dir: dir.to_path_buf(),
-            root,
-            only: only.to_vec(),
-            entries: Vec::new(),
-            files: Vec::new(),
-        };
+        let root = rustix::fs::open(dir, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).doing("open", dir)?;
+        let mut list =
+            KnownList { dir: dir.to_path_buf(), root, only: only.to_vec(), entries: Vec::new(), files: Vec::new() };
         let mut seen = HashSet::new();
         if only.is_empty() {
             list.add_below(Path::new(""), &mut seen)?;
@@ -57,10 +51,7 @@ impl KnownList {
 
     /// Bytes of all files.
     pub(super) fn bytes(&self) -> u64 {
-        self.files
-            .iter()
-            .filter_map(|&at| self.entries[at].size)
-            .sum()
+        self.files.iter().filter_map(|&at| self.entries[at].size).sum()
     }
 
     fn add_below(&mut self, below: &Path, seen: &mut HashSet<(u64, u64)>) -> Result<()> {
@@ -88,8 +79,7 @@ impl KnownList {
             self.files.push(self.entries.len());
         }
         self.entries.push(Entry {
-            path: CString::new(path.as_os_str().as_bytes())
-                .expect("a name of the system holds no NUL"),
+            path: CString::new(path.as_os_str().as_bytes()).expect("a name of the system holds no NUL"),
             is_dir: meta.is_dir(),
             size,
             mode: meta.mode() & 0o7777,

@@ -45,10 +45,7 @@ fn open(list: &KnownList, at: usize) -> io::Result<(OwnedFd, usize)> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let file = rustix::fs::openat(&list.root, &entry.path, flags, Mode::empty())?;
     let size = entry.size.expect("only regular files are listed");
-    Ok((
-        file,
-        usize::try_from(size).expect("a file fits the address space"),
-    ))
+    Ok((file, usize::try_from(size).expect("a file fits the address space")))
 }
 
 /// One thread's pack: files go one after another into blocks, each block is compressed and appended.
@@ -81,8 +78,7 @@ impl Pack {
             if got == 0 {
                 break;
             }
-            self.hasher
-                .update(&self.block[self.filled..self.filled + got]);
+            self.hasher.update(&self.block[self.filled..self.filled + got]);
             self.filled += got;
             left = left.saturating_sub(got);
             if self.filled == BLOCK {
@@ -95,9 +91,7 @@ impl Pack {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let length = self
-            .compressor
-            .compress_to_buffer(&self.block[..self.filled], &mut self.squeezed[..])?;
+        let length = self.compressor.compress_to_buffer(&self.block[..self.filled], &mut self.squeezed[..])?;
         self.file.write_all(&self.squeezed[..length])?;
         self.written += length as u64;
         self.filled = 0;

@@ -16,16 +16,11 @@ use crate::error::{Doing, Result};
 pub(super) fn write(list: &KnownList, scratch: &Path) -> Result<Figure> {
     let contents = load(list)?;
     let target = tempfile::tempdir_in(scratch).doing("create a directory in", scratch)?;
-    let root = rustix::fs::open(
-        target.path(),
-        OFlags::DIRECTORY | OFlags::CLOEXEC,
-        Mode::empty(),
-    )
-    .doing("open", target.path())?;
+    let root = rustix::fs::open(target.path(), OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        .doing("open", target.path())?;
     // What lies above a removed directory is there before a restore too, so making it is not timed.
     for parent in list.only.iter().filter_map(|below| below.parent()) {
-        std::fs::create_dir_all(target.path().join(parent))
-            .doing("create directories in", target.path())?;
+        std::fs::create_dir_all(target.path().join(parent)).doing("create directories in", target.path())?;
     }
     rustix::fs::syncfs(&root).doing("sync", target.path())?;
 
@@ -44,10 +39,7 @@ pub(super) fn write(list: &KnownList, scratch: &Path) -> Result<Figure> {
     .doing("write files in", target.path())?;
     let figure = start.figure(list.entries.len(), list.bytes());
     rustix::fs::syncfs(&root).doing("sync", target.path())?;
-    Ok(Figure {
-        synced: Some(start.wall.elapsed()),
-        ..figure
-    })
+    Ok(Figure { synced: Some(start.wall.elapsed()), ..figure })
 }
 
 fn load(list: &KnownList) -> Result<Vec<Vec<u8>>> {

@@ -17,7 +17,7 @@ pub(super) fn first(bench: &mut Bench<'_>) -> Result<Row> {
             }
             bench.lanes[at].reset()?;
             census::warm(&bench.work)?;
-            bench.place.settle()?;
+            bench.settle()?;
             let sample = bench.lanes[at].capture()?;
             row.add(bench.lanes[at].tool.name(), &sample);
         }
@@ -29,11 +29,7 @@ pub(super) fn first(bench: &mut Bench<'_>) -> Result<Row> {
     }
     for lane in &bench.lanes {
         let usage = lane.usage()?;
-        if let Some(line) = row
-            .lines
-            .iter_mut()
-            .find(|line| line.who == lane.tool.name())
-        {
+        if let Some(line) = row.lines.iter_mut().find(|line| line.who == lane.tool.name()) {
             line.disk = usage;
         }
     }
@@ -59,9 +55,7 @@ pub(super) fn ten(bench: &mut Bench<'_>) -> Result<Row> {
     ensure_captured(bench)?;
     for round in 0..bench.rounds_max() {
         // The same ten files for everybody: a tool that comes later in the round must not meet more changes.
-        again(bench, &mut row, round, |bench| {
-            bench.editor.edit(0).map(drop)
-        })?;
+        again(bench, &mut row, round, |bench| bench.editor.edit(0).map(drop))?;
     }
     Ok(row)
 }
@@ -78,7 +72,7 @@ fn again(
             continue;
         }
         before(bench)?;
-        bench.place.settle()?;
+        bench.settle()?;
         let sample = bench.lanes[at].capture()?;
         row.add(tool.name(), &sample);
     }

@@ -75,16 +75,10 @@ pub(super) fn thousand(bench: &mut Bench<'_>) -> Result<Option<Row>> {
         size(after.on_disk.saturating_sub(before.on_disk) / bench.args.snapshots.max(1) as u64),
     ));
     let [.., second, last] = names.as_slice() else {
-        return Err(Error::Output {
-            program: "belay".to_owned(),
-            text: names.join(" "),
-        });
+        return Err(Error::Output { program: "belay".to_owned(), text: names.join(" ") });
     };
     for _ in 0..bench.args.rounds {
-        row.add(
-            "belay snapshots",
-            &measure::run(vec![lane.belay(["snapshots"])])?,
-        );
+        row.add("belay snapshots", &measure::run(vec![lane.belay(["snapshots"])])?);
         let diff = lane.belay(["diff", second, last, "--stat"]);
         row.add("belay diff --stat", &measure::run(vec![diff])?);
         row.add("belay gc", &measure::run(vec![lane.belay(["gc"])])?);

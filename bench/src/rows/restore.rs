@@ -21,19 +21,19 @@ pub(super) fn ten(bench: &mut Bench<'_>) -> Result<Row> {
     let mut row = Row::new(Kind::RollbackTen);
     let mut git = git_twin(bench)?;
     for round in 0..bench.rounds_max() {
-        if bench.lane(Tool::Belay).is_some() && bench.is_due(Tool::Belay, round) {
+        if bench.has(Tool::Belay) && bench.is_due(Tool::Belay, round) {
             belay_ten(bench, &mut row)?;
         }
         if let (Some(git), true) = (&mut git, bench.is_due(Tool::Git, round)) {
             let mut editor = Editor::of(&git.work)?;
             let tree = git.capture_named()?;
             editor.edit(0)?;
-            bench.place.settle()?;
+            bench.settle()?;
             row.add(GIT_REF, &measure::run(git_ref(git, &tree))?);
             // checkout-index leaves an index that knows no file; the smarter restore starts from one that does.
             git.capture()?;
             editor.edit(0)?;
-            bench.place.settle()?;
+            bench.settle()?;
             let smart = vec![git.git(["read-tree", "-u", "--reset", &tree])];
             row.add("git read-tree -u --reset", &measure::run(smart)?);
         }
@@ -51,24 +51,13 @@ fn belay_ten(bench: &mut Bench<'_>, row: &mut Row) -> Result<()> {
     let content = census::fingerprint(&bench.work)?;
     bench.editor.edit(0)?;
     let before = census::ctimes(&bench.work)?;
-    bench.place.settle()?;
+    bench.settle()?;
     let lane = bench.lane(Tool::Belay).expect("the caller saw the lane");
     let sample = measure::run(vec![lane.belay(["rollback", &snapshot, "-y"])])?;
     let after = census::ctimes(&bench.work)?;
-    let moved = before
-        .iter()
-        .filter(|(path, time)| !picked.contains(*path) && after.get(*path) != Some(time))
-        .count();
-    check(
-        content == census::fingerprint(&bench.work)?,
-        "belay",
-        "the ten files are not as before",
-    )?;
-    check(
-        moved == 0,
-        "belay",
-        &format!("the ctime of {moved} other files moved"),
-    )?;
+    let moved = before.iter().filter(|(path, time)| !picked.contains(*path) && after.get(*path) != Some(time)).count();
+    check(content == census::fingerprint(&bench.work)?, "belay", "the ten files are not as before")?;
+    check(moved == 0, "belay", &format!("the ctime of {moved} other files moved"))?;
     row.add(Tool::Belay.name(), &sample);
     Ok(())
 }
@@ -77,11 +66,11 @@ fn belay_ten(bench: &mut Bench<'_>, row: &mut Row) -> Result<()> {
 pub(super) fn half(bench: &mut Bench<'_>) -> Result<Row> {
     let mut row = Row::new(Kind::RollbackHalf);
     let dirs = edits::half(&bench.work)?;
-    let list = bench.place.path("half.txt");
+    let list = bench.path("half.txt");
     edits::write_dirs(&list, &dirs)?;
     let mut peers = HalfPeers::new(bench, &dirs, &list)?;
     for round in 0..bench.rounds_max() {
-        if bench.lane(Tool::Belay).is_some() && bench.is_due(Tool::Belay, round) {
+        if bench.has(Tool::Belay) && bench.is_due(Tool::Belay, round) {
             belay_half(bench, &mut row, &dirs)?;
         }
         if round < bench.args.peer_rounds {
@@ -103,14 +92,10 @@ fn belay_half(bench: &mut Bench<'_>, row: &mut Row, dirs: &[PathBuf]) -> Result<
     let snapshot = captured_by_belay(bench)?;
     let content = census::fingerprint(&bench.work)?;
     edits::remove(&bench.work, dirs)?;
-    bench.place.settle()?;
+    bench.settle()?;
     let lane = bench.lane(Tool::Belay).expect("the caller saw the lane");
     let sample = measure::run(vec![lane.belay(["rollback", &snapshot, "-y"])])?;
-    check(
-        content == census::fingerprint(&bench.work)?,
-        "belay",
-        "the removed half is not as before",
-    )?;
+    check(content == census::fingerprint(&bench.work)?, "belay", "the removed half is not as before")?;
     row.add(Tool::Belay.name(), &sample);
     Ok(())
 }
@@ -149,19 +134,11 @@ impl HalfPeers {
             measure::run(vec![create])?;
         }
         let mut archives = Vec::new();
-        for (tool, how, name) in [
-            (Tool::TarGz, "--gzip", "tar x (gz)"),
-            (Tool::TarZstd, "--zstd", "tar x (zstd)"),
-        ] {
-            if bench.lanes.iter().any(|lane| lane.tool == tool) {
-                let archive = bench.place.path(&format!("half{how}.tar"));
+        for (tool, how, name) in [(Tool::TarGz, "--gzip", "tar x (gz)"), (Tool::TarZstd, "--zstd", "tar x (zstd)")] {
+            if bench.has(tool) {
+                let archive = bench.path(&format!("half{how}.tar"));
                 let mut tar = Command::new("tar");
-                tar.args([how, "-cf"])
-                    .arg(&archive)
-                    .arg("-C")
-                    .arg(&bench.work)
-                    .arg("-T")
-                    .arg(list);
+                tar.args([how, "-cf"]).arg(&archive).arg("-C").arg(&bench.work).arg("-T").arg(list);
                 measure::run(vec![tar])?;
                 archives.push((name, archive));
             }
@@ -173,14 +150,8 @@ impl HalfPeers {
                 Ok(())
             })?;
         }
-        let out = bench.place.path("half-out");
-        Ok(HalfPeers {
-            restic,
-            borg,
-            archives,
-            out,
-            files,
-        })
+        let out = bench.path("half-out");
+        Ok(HalfPeers { restic, borg, archives, out, files })
     }
 
     fn round(&mut self, bench: &Bench<'_>, row: &mut Row) -> Result<()> {
@@ -196,11 +167,7 @@ impl HalfPeers {
         }
         for (name, archive) in &self.archives {
             let mut extract = Command::new("tar");
-            extract.arg(if name.contains("gz") {
-                "--gzip"
-            } else {
-                "--zstd"
-            });
+            extract.arg(if name.contains("gz") { "--gzip" } else { "--zstd" });
             extract.arg("-xf").arg(archive).arg("-C").arg(&self.out);
             self.timed(bench, row, name, extract)?;
         }
@@ -209,7 +176,7 @@ impl HalfPeers {
 
     fn timed(&self, bench: &Bench<'_>, row: &mut Row, who: &str, command: Command) -> Result<()> {
         fs::create_dir(&self.out).doing("create", &self.out)?;
-        bench.place.settle()?;
+        bench.settle()?;
         let sample = measure::run(vec![command])?;
         let mut files = 0;
         census::walk(&self.out, &mut |_, meta| {
@@ -217,11 +184,7 @@ impl HalfPeers {
             Ok(())
         })?;
         fs::remove_dir_all(&self.out).doing("remove", &self.out)?;
-        check(
-            files == self.files,
-            who,
-            &format!("{files} of {} files came back", self.files),
-        )?;
+        check(files == self.files, who, &format!("{files} of {} files came back", self.files))?;
         row.add(who, &sample);
         Ok(())
     }
@@ -239,13 +202,11 @@ impl HalfPeers {
 
 /// A copy of the workspace for git's restore, which gives every file a new inode or ctime.
 fn git_twin(bench: &Bench<'_>) -> Result<Option<Lane>> {
-    if bench.lanes.iter().all(|lane| lane.tool != Tool::Git) {
+    if !bench.has(Tool::Git) {
         return Ok(None);
     }
     let twin = bench.place.copy(&bench.work, "twin")?;
-    let mut lane = bench
-        .side_lane(Tool::Git, &twin, "twin-git")
-        .expect("git takes part");
+    let mut lane = bench.side_lane(Tool::Git, &twin, "twin-git").expect("git takes part");
     lane.reset()?;
     Ok(Some(lane))
 }
@@ -259,18 +220,12 @@ fn drop_twin(bench: &Bench<'_>, git: Option<Lane>) -> Result<()> {
 }
 
 fn git_ref(lane: &Lane, tree: &str) -> Vec<Command> {
-    vec![
-        lane.git(["read-tree", tree]),
-        lane.git(["checkout-index", "-f", "-a"]),
-    ]
+    vec![lane.git(["read-tree", tree]), lane.git(["checkout-index", "-f", "-a"])]
 }
 
 fn check(holds: bool, tool: &str, finding: &str) -> Result<()> {
     if holds {
         return Ok(());
     }
-    Err(Error::Wrong {
-        tool: tool.to_owned(),
-        finding: finding.to_owned(),
-    })
+    Err(Error::Wrong { tool: tool.to_owned(), finding: finding.to_owned() })
 }
