@@ -7,11 +7,10 @@ use std::io;
 
 use belay_sys::{Dir, FileType, Stat};
 
-use super::content::FEW_FILES;
 use super::layout::{Act, temp_name};
 use super::metadata::Thing;
 use super::stage::unreachable_reason;
-use super::{Applied, Left, LeftReason, MtimePolicy, Step, Work, split};
+use super::{Applied, Left, LeftReason, MtimePolicy, Site, Step, Work, durable, split};
 use crate::error::{Error, Result};
 use crate::tree::{Entry, Kind};
 
@@ -251,17 +250,16 @@ impl Work<'_> {
     }
 
     fn make_durable(&self) -> io::Result<()> {
-        let sites = &self.layout.plan.sites;
-        if sites.len() > FEW_FILES {
+        let stays = |site: &&Site| site.after.is_some();
+        let sites: Vec<&Site> = self.layout.plan.sites.iter().filter(stays).collect();
+        if sites.len() > durable::FEW {
             return self.root.sync_filesystem();
         }
-        for site in sites.iter().filter(|site| site.after.is_some()) {
-            match self.root.dir(&site.path).and_then(|dir| dir.sync()) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(_) => return self.root.sync_filesystem(),
-            }
-        }
-        Ok(())
+        let sync = |site: &&Site| match self.root.dir(&site.path).and_then(|dir| dir.sync()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
+        };
+        // A directory that may not be read cannot be made durable by itself.
+        durable::together(&sites, sync).or_else(|_| self.root.sync_filesystem())
     }
 }
