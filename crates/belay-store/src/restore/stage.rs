@@ -85,7 +85,7 @@ impl Work<'_> {
             }
         };
         for at in &children {
-            self.spare_outsiders(&dir, *at);
+            self.spare_outsiders(&dir, *at, applied);
         }
         if children.iter().any(|at| matches!(self.layout.acts[*at as usize], Act::Stage { .. })) {
             let failed = Error::workspace("prepare", path);
@@ -100,14 +100,19 @@ impl Work<'_> {
     }
 
     /// A file that also has names outside the workspace is not changed in place, because they would change with it.
-    fn spare_outsiders(&mut self, dir: &Dir, at: u32) {
+    fn spare_outsiders(&mut self, dir: &Dir, at: u32, applied: &mut Applied) {
         let step = self.layout.step(at);
         if self.layout.acts[at as usize] != Act::InPlace || step.becomes_dir() {
             return;
         }
         let has_others = |stat: Stat| stat.file_type == FileType::File && stat.nlink > step.names;
-        if dir.stat(split(&step.path).1).is_ok_and(has_others) {
-            self.layout.stage_after_all(at);
+        if !dir.stat(split(&step.path).1).is_ok_and(has_others) {
+            return;
+        }
+        // What nobody could read cannot be replaced by a copy of itself.
+        match step.what.opaque {
+            true => self.give_up(at, LeftReason::NotPermitted, applied),
+            false => self.layout.stage_after_all(at),
         }
     }
 
