@@ -15,7 +15,7 @@ use crate::statcache::{EntryStat, flags};
 use crate::tree::{Content, Entry, Kind, Opaque, Segment};
 
 /// Files up to this size are one object.
-const WHOLE_BYTES_MAX: u64 = 1 << 20;
+const WHOLE_BYTES_MAX: u64 = 2 << 20;
 /// Larger ones are cut where their content says, into pieces of about this size.
 const CHUNK_BYTES: (usize, usize, usize) = (256 << 10, 1 << 20, 4 << 20);
 /// What is read of a large file at a time; at least twice the largest chunk.
