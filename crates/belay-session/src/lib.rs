@@ -18,6 +18,7 @@ mod intent;
 mod log;
 mod maintenance;
 mod nearest;
+mod outer;
 mod pools;
 mod present;
 mod record;
