@@ -111,6 +111,11 @@ impl Identity {
         Identity { copied_from, ..Identity::new(self.id.clone(), place, self.created_at) }
     }
 
+    /// The same workspace, known to be a copy of another.
+    pub(crate) fn copied_from(&self, other: String) -> Identity {
+        Identity { copied_from: Some(other), ..self.clone() }
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(OsStr::from_bytes(self.path.bytes()))
     }

@@ -23,6 +23,7 @@ mod restore;
 mod statcache;
 mod tree;
 mod verify;
+mod weigh;
 
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
 pub use diff::{Change, Scope, Sides, What, diff};
@@ -39,5 +40,6 @@ pub use restore::{
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};
+pub use weigh::{Weight, weigh};
 
 pub use belay_sys::{FileType, Root, Stat, Time};
