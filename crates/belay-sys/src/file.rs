@@ -1,0 +1,60 @@
+//! What can be done with the content of an open file beyond reading and writing it.
+
+use std::fs::File;
+use std::io;
+
+use rustix::fs::{Advice, SeekFrom};
+use rustix::io::Errno;
+
+/// Offset and length of each run of data in the first `size` bytes; what lies between is holes.
+///
+/// A file system that does not know holes yields one extent. The file's cursor is left where it was.
+pub fn data_extents(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
+    let cursor = rustix::fs::tell(file)?;
+    let extents = find_extents(file, size);
+    rustix::fs::seek(file, SeekFrom::Start(cursor))?;
+    extents
+}
+
+fn find_extents(file: &File, size: u64) -> io::Result<Vec<(u64, u64)>> {
+    let mut extents = Vec::new();
+    let mut position = 0;
+    while position < size {
+        let start = match rustix::fs::seek(file, SeekFrom::Data(position)) {
+            Err(Errno::NXIO) => break,
+            Err(Errno::INVAL | Errno::OPNOTSUPP) => return Ok(vec![(0, size)]),
+            result => result?,
+        };
+        if start >= size {
+            break;
+        }
+        let end = match rustix::fs::seek(file, SeekFrom::Hole(start)) {
+            // Cut short by someone else between the two calls.
+            Err(Errno::NXIO) => break,
+            result => result?.min(size),
+        };
+        extents.push((start, end - start));
+        position = end;
+    }
+    Ok(extents)
+}
+
+/// Makes `to` share the blocks of `from`, where the file system can (btrfs, XFS).
+pub fn clone_file(from: &File, to: &File) -> io::Result<()> {
+    Ok(rustix::fs::ioctl_ficlone(to, from)?)
+}
+
+/// Sets the length of `file`; what it gains is a hole.
+pub fn punch_or_extend(file: &File, size: u64) -> io::Result<()> {
+    Ok(rustix::fs::ftruncate(file, size)?)
+}
+
+/// Tells the kernel that `file` will be read from front to back.
+pub fn advise_sequential(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(file, 0, None, Advice::Sequential)?)
+}
+
+/// The extended attributes of an open file, sorted; cheaper than asking by name.
+pub fn file_xattrs(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
+    crate::dir::read_file_xattrs(file)
+}

@@ -1,0 +1,118 @@
+//! Facts about this process, other processes and the machine.
+
+use std::fs;
+use std::io;
+
+use rustix::process::{Pid, Resource, Rlimit};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::stat::Time;
+
+/// True if this process acts as root.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Raises the limit of open files as far as allowed and returns it.
+pub fn raise_open_files_limit() -> u64 {
+    let before = rustix::process::getrlimit(Resource::Nofile);
+    let wanted = Rlimit {
+        current: before.maximum,
+        maximum: before.maximum,
+    };
+    let after = match rustix::process::setrlimit(Resource::Nofile, wanted) {
+        Ok(()) => wanted,
+        Err(_) => before,
+    };
+    after.current.unwrap_or(u64::MAX)
+}
+
+/// The wall clock.
+pub fn now() -> Time {
+    read_clock(ClockId::Realtime)
+}
+
+/// The wall clock as the kernel stamps files with it: cheaper, and up to one tick behind [`now`].
+pub fn now_coarse() -> Time {
+    read_clock(ClockId::RealtimeCoarse)
+}
+
+fn read_clock(clock: ClockId) -> Time {
+    let raw = clock_gettime(clock);
+    Time {
+        sec: raw.tv_sec,
+        nsec: u32::try_from(raw.tv_nsec).unwrap_or(0),
+    }
+}
+
+/// An id that is new after every boot.
+pub fn boot_id() -> io::Result<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    Ok(text.trim_end().to_owned())
+}
+
+/// True if the process that had `pid` and started at `start_ticks` still runs; a recycled pid does not count.
+pub fn process_alive(pid: u32, start_ticks: u64) -> bool {
+    match fs::read(format!("/proc/{pid}/stat")) {
+        Ok(stat) => {
+            parse_stat(&stat).is_some_and(|found| found.running && found.start == start_ticks)
+        }
+        // With hidepid the process may be there although we may not see it; when in doubt it is alive.
+        Err(_) => exists_unseen(pid),
+    }
+}
+
+/// When this process started, in clock ticks since boot: with the pid and the boot id it names us for ever.
+pub fn self_start_ticks() -> u64 {
+    let stat = fs::read("/proc/self/stat").unwrap_or_default();
+    parse_stat(&stat).map_or(0, |stat| stat.start)
+}
+
+/// The most memory this process ever had resident.
+pub fn peak_rss_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.map_or(0, |kib| kib * 1024)
+}
+
+struct ProcessStat {
+    running: bool,
+    start: u64,
+}
+
+/// Reads state (field 3) and start time (field 22) of `/proc/<pid>/stat`.
+fn parse_stat(stat: &[u8]) -> Option<ProcessStat> {
+    // The command in field 2 may hold spaces and parentheses of its own, so count from the last one.
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
+    let mut fields = text.split_ascii_whitespace();
+    let running = !matches!(fields.next()?, "Z" | "X" | "x");
+    let start = fields.nth(18)?.parse().ok()?;
+    Some(ProcessStat { running, start })
+}
+
+fn exists_unseen(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| {
+        let answer = rustix::process::test_kill_process(pid);
+        !matches!(answer, Err(rustix::io::Errno::SRCH))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_may_hold_anything() {
+        let mut stat = b"7 (a) Z (b) S 1".to_vec();
+        stat.extend_from_slice(b" 0".repeat(17).as_slice());
+        stat.extend_from_slice(b" 4242 9 9");
+        let parsed = parse_stat(&stat).unwrap();
+        assert!(parsed.running);
+        assert_eq!(parsed.start, 4242);
+        assert!(parse_stat(b"7 (a) S 1").is_none());
+        assert!(parse_stat(b"").is_none());
+    }
+}
