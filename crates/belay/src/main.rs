@@ -1,3 +1,2 @@
 //! Entry point.
-
 fn main() {}
