@@ -5,6 +5,7 @@ use std::env;
 use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
+use jiff::Timestamp;
 
 use crate::error::{Failure, Kind, Result};
 
@@ -21,10 +22,14 @@ pub(crate) struct Environment {
     pub(crate) user_config: PathBuf,
     /// Where the organisation's configuration may be, without an ending.
     pub(crate) corp_config: PathBuf,
-    /// Configuration keys that variables override, such as `snapshots.exclude.gitignored`.
+    /// Variables that may override configuration keys, by their name after `BELAY_`.
     pub(crate) overrides: BTreeMap<String, String>,
     /// The pager for long output, unless none is wanted.
     pub(crate) pager: Option<String>,
+    /// A clock that stands still, so that a transcript can be compared.
+    pub(crate) fixed_time: Option<Timestamp>,
+    /// Where ids start from, so that a transcript can be compared.
+    pub(crate) id_seed: Option<u64>,
 }
 
 impl Environment {
@@ -44,6 +49,8 @@ impl Environment {
             user_config,
             corp_config: PathBuf::from("/etc/belay/corp"),
             overrides: overrides(env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))),
+            fixed_time: env::var("BELAY_TEST_CLOCK").ok().and_then(|time| time.parse().ok()),
+            id_seed: env::var("BELAY_TEST_IDS").ok().and_then(|seed| seed.parse().ok()),
             pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
         })
     }
@@ -55,11 +62,12 @@ fn homeless() -> Failure {
 }
 
 /// `BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED=capture` overrides `snapshots.exclude.gitignored`.
+/// The double underscore keeps variables such as `BELAY_HOME` apart from keys.
 fn overrides(variables: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     variables
         .filter_map(|(name, value)| {
             let key = name.strip_prefix(PREFIX)?;
-            key.contains("__").then(|| (key.to_ascii_lowercase().replace("__", "."), value))
+            key.contains("__").then(|| (key.to_owned(), value))
         })
         .collect()
 }
@@ -81,7 +89,7 @@ mod tests {
         let given = [("BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED", "capture"), ("BELAY_HOME", "/x"), ("HOME__X", "y")];
         let found = overrides(given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
         assert_eq!(found.len(), 1);
-        assert_eq!(found["snapshots.exclude.gitignored"], "capture");
+        assert_eq!(found["SNAPSHOTS__EXCLUDE__GITIGNORED"], "capture");
     }
 
     #[test]

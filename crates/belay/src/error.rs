@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::ui::style;
 
+mod session;
+
 /// The result of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 

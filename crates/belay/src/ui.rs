@@ -65,14 +65,6 @@ impl Ui {
         }
     }
 
-    /// Says the beginning of a line that a later `say` will end.
-    pub(crate) fn begin(&self, text: impl Display) {
-        if !self.quiet && !self.json {
-            let mut err = self.err();
-            let _ = write!(err, "{text}").and_then(|()| err.flush());
-        }
-    }
-
     /// Says something that must not be missed.
     pub(crate) fn warn(&self, text: impl Display) {
         let style = style::CAUTION;

@@ -1,10 +1,10 @@
 //! A progress bar for work that passes a second; before that, and without a terminal, it only counts.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use belay_session::Progress;
+use belay_session::store::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::quantity;
@@ -13,37 +13,53 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Counts entries and bytes, and shows them when the work takes long.
 pub(crate) struct Meter {
-    verb: &'static str,
     visible: bool,
-    started: Instant,
     entries: AtomicU64,
     bytes: AtomicU64,
     entries_expected: AtomicU64,
     bytes_expected: AtomicU64,
-    bar: OnceLock<ProgressBar>,
+    phase: Mutex<Phase>,
+}
+
+/// The part of the work that is going on.
+struct Phase {
+    verb: &'static str,
+    started: Instant,
+    bar: Option<ProgressBar>,
 }
 
 impl Meter {
     pub(super) fn new(verb: &'static str, visible: bool) -> Meter {
         Meter {
-            verb,
             visible,
-            started: Instant::now(),
             entries: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
             entries_expected: AtomicU64::new(0),
             bytes_expected: AtomicU64::new(0),
-            bar: OnceLock::new(),
+            phase: Mutex::new(Phase { verb, started: Instant::now(), bar: None }),
         }
     }
 
-    /// How long the work has taken so far.
-    pub(crate) fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+    /// Begins the next part of the work; the bar of the last one is gone, so that a line can be said.
+    pub(crate) fn phase(&self, verb: &'static str) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = phase.bar.take() {
+            bar.finish_and_clear();
+        }
+        *phase = Phase { verb, started: Instant::now(), bar: None };
+        for counter in [&self.entries, &self.bytes, &self.entries_expected, &self.bytes_expected] {
+            counter.store(0, Relaxed);
+        }
     }
 
     fn show(&self) {
-        let bar = self.bar.get_or_init(|| new_bar(self.verb));
+        // A thread that finds another one drawing has nothing to add.
+        let Ok(mut phase) = self.phase.try_lock() else { return };
+        if phase.started.elapsed() < PATIENCE {
+            return;
+        }
+        let verb = phase.verb;
+        let bar = phase.bar.get_or_insert_with(|| new_bar(verb));
         let (bytes, expected) = (self.bytes.load(Relaxed), self.bytes_expected.load(Relaxed));
         if expected > 0 {
             bar.set_length(expected.max(bytes));
@@ -74,7 +90,7 @@ impl Progress for Meter {
     fn advance(&self, entries: u64, bytes: u64) {
         self.entries.fetch_add(entries, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
-        if self.visible && self.started.elapsed() >= PATIENCE {
+        if self.visible {
             self.show();
         }
     }
@@ -87,9 +103,7 @@ impl Progress for Meter {
 
 impl Drop for Meter {
     fn drop(&mut self) {
-        if let Some(bar) = self.bar.get() {
-            bar.finish_and_clear();
-        }
+        self.phase("");
     }
 }
 
@@ -104,6 +118,9 @@ mod tests {
         assert_eq!(meter.counted(), "1,200 files");
         meter.expect(3000, 100);
         assert_eq!(meter.counted(), "1,200 of 3,000 files");
-        assert!(meter.bar.get().is_none(), "nothing is drawn before a second has passed");
+        meter.show();
+        assert!(meter.phase.lock().expect("not poisoned").bar.is_none(), "nothing is drawn before a second has passed");
+        meter.phase("Writing");
+        assert_eq!(meter.counted(), "0 files");
     }
 }
