@@ -104,7 +104,10 @@ impl Error {
 pub(crate) fn printable(path: &[u8]) -> String {
     path.utf8_chunks()
         .flat_map(|chunk| {
-            let valid = chunk.valid().chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() });
+            let valid = chunk
+                .valid()
+                .chars()
+                .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() });
             let invalid = chunk.invalid().iter().map(|b| format!("\\x{b:02x}"));
             valid.chain(invalid).collect::<Vec<_>>()
         })

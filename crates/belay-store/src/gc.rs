@@ -1,8 +1,17 @@
 //! Mark and sweep by pack, with a bounded rewrite, beside any number of readers and writers.
+//!
+//! Marking takes no lock. A pack is removed only under the exclusive lock, after the roots were asked for
+//! again and marked too: a writer that builds on an object holds the lock shared until its snapshot is a root.
 
-use crate::error::Result;
+use std::sync::Arc;
+
+use crate::disk::LockMode;
+use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::objects::Store;
+use crate::manifest::Manifest;
+use crate::objects::{KeySet, LOCK, MOVE_LOCK, ObjectKind, PACKS, Store};
+use crate::pack::{Pack, PackWriter, Place};
+use crate::tree::{Content, Kind, Node, Segment};
 
 /// How to collect.
 #[derive(Clone, Copy, Debug)]
@@ -11,10 +20,18 @@ pub struct GcOptions {
     pub dry_run: bool,
     /// Rewrite a pack when at least this part of it, in percent, is unreachable.
     pub waste_percent_min: u8,
+    /// Wait for other processes that are writing, instead of leaving what they may need.
+    pub wait: bool,
+}
+
+impl Default for GcOptions {
+    fn default() -> Self {
+        GcOptions { dry_run: false, waste_percent_min: 10, wait: true }
+    }
 }
 
 /// What a collection did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GcReport {
     /// Bytes given back.
     pub freed_bytes: u64,
@@ -25,6 +42,180 @@ pub struct GcReport {
 }
 
 /// Collects what none of the snapshots named by `roots` needs; `roots` is asked again under the lock.
-pub fn gc(_store: &Store, _roots: &mut dyn FnMut() -> Result<Vec<Hash>>, _options: &GcOptions) -> Result<GcReport> {
-    unimplemented!()
+pub fn gc(store: &Store, roots: &mut dyn FnMut() -> Result<Vec<Hash>>, options: &GcOptions) -> Result<GcReport> {
+    let disk = store.disk();
+    let moving = disk.lock(MOVE_LOCK, LockMode::Exclusive, options.wait).map_err(Error::disk("lock", MOVE_LOCK))?;
+    if moving.is_none() {
+        return Err(Error::Busy);
+    }
+    // The packs are listed before the roots: what a later snapshot refers to is in none of them unless it is marked below.
+    let packs = store.reload()?;
+    let mut live = KeySet::default();
+    mark(store, &roots()?, &mut live)?;
+    let mut report = GcReport::default();
+    for pack in packs.iter() {
+        sweep(store, pack, &mut live, roots, options, &mut report)?;
+    }
+    if !options.dry_run {
+        remove_leftovers(store, options, &mut report)?;
+        store.reload()?;
+    }
+    Ok(report)
+}
+
+/// Adds to `live` every object that the snapshots need.
+pub(crate) fn mark(store: &Store, snapshots: &[Hash], live: &mut KeySet) -> Result<()> {
+    let mut nodes = Vec::new();
+    for key in snapshots {
+        if !live.insert(*key) {
+            continue;
+        }
+        let manifest = Manifest::read(store, key)?;
+        live.extend([manifest.filter, manifest.coverage]);
+        live.extend(manifest.links);
+        nodes.push(manifest.root_node());
+    }
+    // Level by level and in the order of the disk, so that each block is unpacked about once a level.
+    while !nodes.is_empty() {
+        nodes.retain(|key| live.insert(*key));
+        let mut placed = Vec::with_capacity(nodes.len());
+        for key in nodes.drain(..) {
+            placed.push((store.location(&key)?.ok_or(Error::Missing(key))?, key));
+        }
+        placed.sort_unstable();
+        for (_, key) in placed {
+            let bytes = store.read(&key)?;
+            references(store, &bytes, live, &mut nodes)?;
+        }
+    }
+    Ok(())
+}
+
+/// Adds a node's content to `live` and its directories to `nodes`.
+fn references(store: &Store, bytes: &[u8], live: &mut KeySet, nodes: &mut Vec<Hash>) -> Result<()> {
+    for entry in Node::decode(bytes)?.entries {
+        match entry.kind {
+            Kind::Dir { node, .. } => nodes.push(node),
+            Kind::File { size: 0, .. } => {}
+            Kind::File { content: Content::Whole(key), .. } => {
+                live.insert(key);
+            }
+            Kind::File { size, content: Content::Chunked { list, .. } | Content::Sparse { list } } => {
+                if live.insert(list) {
+                    let segments = Segment::decode_list(&store.read(&list)?, size)?;
+                    live.extend(segments.iter().filter_map(|segment| match segment {
+                        Segment::Data { key, .. } => Some(*key),
+                        Segment::Hole { .. } => None,
+                    }));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn sweep(
+    store: &Store,
+    pack: &Arc<Pack>,
+    live: &mut KeySet,
+    roots: &mut dyn FnMut() -> Result<Vec<Hash>>,
+    options: &GcOptions,
+    report: &mut GcReport,
+) -> Result<()> {
+    let objects = pack.objects()?;
+    let dead_bytes: u64 = objects.iter().filter(|(key, _)| !live.contains(key)).map(|(_, p)| u64::from(p.len)).sum();
+    let all_bytes: u64 = objects.iter().map(|(_, place)| u64::from(place.len)).sum();
+    let dead = objects.iter().filter(|(key, _)| !live.contains(key)).count();
+    let wasteful = dead_bytes * 100 >= all_bytes * u64::from(options.waste_percent_min.max(1));
+    if dead == 0 || (dead < objects.len() && !wasteful && options.waste_percent_min > 0) {
+        return Ok(());
+    }
+    let freed_guess =
+        if all_bytes == 0 { pack.len } else { (pack.len as u128 * dead_bytes as u128 / all_bytes as u128) as u64 };
+    if options.dry_run {
+        report.freed_bytes += if dead == objects.len() { pack.len } else { freed_guess };
+        report.dead_objects += dead as u64;
+        report.packs += 1;
+        return Ok(());
+    }
+    let rewritten = if dead < objects.len() { rewrite(store, pack, &objects, live)? } else { None };
+    let lock = store.disk().lock(LOCK, LockMode::Exclusive, options.wait).map_err(Error::disk("lock", LOCK))?;
+    if lock.is_none() {
+        return Err(Error::Busy);
+    }
+    // Snapshots that were published since marking may need what looked dead.
+    let before = live.len();
+    store.reload()?;
+    mark(store, &roots()?, live)?;
+    if live.len() != before && objects.iter().filter(|(key, _)| !live.contains(key)).count() != dead {
+        return Ok(());
+    }
+    let kept = match rewritten {
+        Some(sealed) => sealed.publish()?,
+        None => 0,
+    };
+    store.disk().sync_dir(PACKS).map_err(Error::disk("sync", PACKS))?;
+    store.disk().remove(&pack.name).map_err(Error::disk("remove", &pack.name))?;
+    report.freed_bytes += pack.len.saturating_sub(kept);
+    report.dead_objects += dead as u64;
+    report.packs += 1;
+    Ok(())
+}
+
+/// Writes a pack with only the live objects: whole blocks as they are, others unpacked and packed anew.
+fn rewrite(
+    store: &Store,
+    pack: &Pack,
+    objects: &[(Hash, Place)],
+    live: &KeySet,
+) -> Result<Option<crate::pack::Sealed>> {
+    let blocks = pack.blocks()?;
+    let mut by_block: Vec<Vec<(Hash, u32, u32)>> = vec![Vec::new(); blocks.len()];
+    let mut has_dead = vec![false; blocks.len()];
+    for (key, place) in objects {
+        let at = place.block as usize;
+        if at >= blocks.len() {
+            return Err(Error::corrupt(&pack.name, "an object names a block that is not there"));
+        }
+        if live.contains(key) {
+            by_block[at].push((*key, place.offset, place.len));
+        } else {
+            has_dead[at] = true;
+        }
+    }
+    let mut writer = PackWriter::create(store.disk(), PACKS)?;
+    for ((block, objects), has_dead) in blocks.iter().zip(&by_block).zip(has_dead) {
+        if objects.is_empty() {
+            continue;
+        }
+        pack.check_bounds(block)?;
+        if !has_dead {
+            writer.append(&pack.stored(block)?, block.raw_len as usize, block.compressed, block.tree, objects)?;
+            continue;
+        }
+        let raw = pack.raw(block)?;
+        let kind = if block.tree { ObjectKind::Tree } else { ObjectKind::Content };
+        crate::objects::repack(&mut writer, kind, &raw, objects, &pack.name)?;
+    }
+    Ok(Some(writer.seal()?))
+}
+
+/// Removes the files of writers that died: under the exclusive lock nobody else can own one.
+fn remove_leftovers(store: &Store, options: &GcOptions, report: &mut GcReport) -> Result<()> {
+    let disk = store.disk();
+    let leftovers =
+        |files: Vec<(String, u64)>| files.into_iter().filter(|(name, _)| name.starts_with("tmp-")).collect::<Vec<_>>();
+    if leftovers(disk.list(PACKS).map_err(Error::disk("list", PACKS))?).is_empty() {
+        return Ok(());
+    }
+    let Some(_lock) = disk.lock(LOCK, LockMode::Exclusive, options.wait).map_err(Error::disk("lock", LOCK))? else {
+        return Ok(());
+    };
+    for (name, len) in leftovers(disk.list(PACKS).map_err(Error::disk("list", PACKS))?) {
+        let name = format!("{PACKS}/{name}");
+        disk.remove(&name).map_err(Error::disk("remove", &name))?;
+        report.freed_bytes += len;
+    }
+    Ok(())
 }

@@ -27,6 +27,11 @@ pub struct Forgotten {
 }
 
 /// Writes a snapshot anew without the paths; `None` if it holds none of them.
-pub fn forget(_store: &Store, _worker: &mut Worker<'_>, _snapshot: &Hash, _paths: &[Vec<u8>]) -> Result<Option<Forgotten>> {
+pub fn forget(
+    _store: &Store,
+    _worker: &mut Worker<'_>,
+    _snapshot: &Hash,
+    _paths: &[Vec<u8>],
+) -> Result<Option<Forgotten>> {
     unimplemented!()
 }

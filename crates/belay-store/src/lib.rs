@@ -31,10 +31,12 @@ pub use error::{Error, Result};
 pub use filter::{Filter, Ignored, Judge, Verdict};
 pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
-pub use history::{find_path, forget, Forgotten};
+pub use history::{Forgotten, find_path, forget};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
-pub use restore::{Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, plan, tidy_up};
+pub use restore::{
+    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, plan, tidy_up,
+};
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};
 

@@ -1,11 +1,32 @@
 //! The store: objects by hash, in packs that are written once and never changed.
 
-use std::sync::Arc;
+mod batch;
+mod maintain;
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher as StdHasher};
+use std::io;
+use std::sync::{Arc, Mutex, RwLock};
+
+pub(crate) use batch::repack;
+pub use batch::{Batch, Worker};
+pub(crate) use maintain::MOVE_LOCK;
 
 use crate::disk::Disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hash::{Algorithm, Hash};
+use crate::pack::{Pack, Place};
 use crate::tree::Node;
+
+/// The newest format of a store that this build reads, and the one it writes.
+const FORMAT: u32 = 1;
+const FORMAT_FILE: &str = "store/format";
+pub(crate) const PACKS: &str = "store/packs";
+pub(crate) const LOCK: &str = "store/lock";
+
+/// Decompressed blocks that are kept for the next reader.
+const BLOCK_CACHE_BYTES_MAX: usize = 16 << 20;
+const NODE_CACHE_MAX: usize = 8192;
 
 /// What an object is; only a hint for how it is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,11 +37,8 @@ pub enum ObjectKind {
     Tree,
 }
 
-/// A content-addressed store on a disk.
-pub struct Store;
-
 /// How much the store holds.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Files of content.
     pub packs: u64,
@@ -32,74 +50,251 @@ pub struct Usage {
     pub content_bytes: u64,
 }
 
+/// Keys are hashes already, so a table of them need not hash again.
+#[derive(Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl StdHasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // `Hash` hashes as its length and then its 32 bytes; only the latter tell keys apart.
+        if let Some(first) = bytes.first_chunk() {
+            self.0 ^= u64::from_le_bytes(*first);
+        }
+    }
+
+    fn write_usize(&mut self, _length: usize) {}
+}
+
+pub(crate) type KeySet = std::collections::HashSet<Hash, BuildHasherDefault<KeyHasher>>;
+pub(crate) type KeyMap<T> = HashMap<Hash, T, BuildHasherDefault<KeyHasher>>;
+
+/// A content-addressed store on a disk.
+pub struct Store {
+    disk: Arc<dyn Disk>,
+    algorithm: Algorithm,
+    /// Loaded when the first object is asked for, because listing snapshots needs none.
+    packs: RwLock<Option<Arc<Vec<Arc<Pack>>>>>,
+    blocks: Mutex<BlockCache>,
+    nodes: Mutex<KeyMap<Arc<Node>>>,
+}
+
+#[derive(Default)]
+struct BlockCache {
+    order: VecDeque<(u64, u32)>,
+    blocks: HashMap<(u64, u32), Arc<Vec<u8>>>,
+    bytes: usize,
+}
+
 impl Store {
     /// Opens the store beneath `store/` of the disk, creating it with `algorithm` if there is none.
-    pub fn open(_disk: Arc<dyn Disk>, _algorithm: Algorithm) -> Result<Store> {
-        unimplemented!()
+    pub fn open(disk: Arc<dyn Disk>, algorithm: Algorithm) -> Result<Store> {
+        let algorithm = match disk.read(FORMAT_FILE) {
+            Ok(text) => read_format(&text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                write_format(disk.as_ref(), algorithm)?;
+                // Another process may have created it at the same moment, with another algorithm.
+                read_format(&disk.read(FORMAT_FILE).map_err(Error::disk("read", FORMAT_FILE))?)?
+            }
+            Err(error) => return Err(Error::disk("read", FORMAT_FILE)(error)),
+        };
+        let (packs, blocks, nodes) = (RwLock::default(), Mutex::default(), Mutex::default());
+        Ok(Store { disk, algorithm, packs, blocks, nodes })
     }
 
     /// The disk that the store is on.
     pub fn disk(&self) -> &Arc<dyn Disk> {
-        unimplemented!()
+        &self.disk
     }
 
     /// The hash function of the store.
     pub fn algorithm(&self) -> Algorithm {
-        unimplemented!()
+        self.algorithm
     }
 
     /// Whether the object is there.
-    pub fn contains(&self, _key: &Hash) -> Result<bool> {
-        unimplemented!()
+    pub fn contains(&self, key: &Hash) -> Result<bool> {
+        Ok(self.find(key)?.is_some())
+    }
+
+    /// Where the object is: its pack and the block's place in it, for reading many objects in their order.
+    pub fn location(&self, key: &Hash) -> Result<Option<(u64, u64)>> {
+        let packs = self.packs()?;
+        for (at, pack) in packs.iter().enumerate() {
+            if let Some(place) = pack.find(key)? {
+                return Ok(Some((at as u64, u64::from(place.block) << 32 | u64::from(place.offset))));
+            }
+        }
+        Ok(None)
     }
 
     /// The object's bytes, checked against its key.
-    pub fn read(&self, _key: &Hash) -> Result<Vec<u8>> {
-        unimplemented!()
+    pub fn read(&self, key: &Hash) -> Result<Vec<u8>> {
+        let (pack, place) = match self.find(key)? {
+            Some(found) => found,
+            None => {
+                // Another process may have stored it, or moved it into another pack, since the list was read.
+                self.reload()?;
+                self.find(key)?.ok_or(Error::Missing(*key))?
+            }
+        };
+        self.read_at(&pack, place, key)
+    }
+
+    pub(crate) fn read_at(&self, pack: &Arc<Pack>, place: Place, key: &Hash) -> Result<Vec<u8>> {
+        let block = self.block(pack, place.block)?;
+        let bytes = block
+            .get(place.offset as usize..)
+            .and_then(|rest| rest.get(..place.len as usize))
+            .ok_or_else(|| Error::corrupt(&pack.name, format!("object {key} lies outside its block")))?;
+        if self.algorithm.hash(bytes) != *key {
+            return Err(Error::corrupt(&pack.name, format!("object {key} is not what was written")));
+        }
+        Ok(bytes.to_vec())
     }
 
     /// The tree node of that key.
-    pub fn node(&self, _key: &Hash) -> Result<Arc<Node>> {
-        unimplemented!()
+    pub fn node(&self, key: &Hash) -> Result<Arc<Node>> {
+        if let Some(node) = self.nodes.lock().expect("no holder panics").get(key) {
+            return Ok(Arc::clone(node));
+        }
+        let node = Arc::new(Node::decode(&self.read(key)?)?);
+        let mut nodes = self.nodes.lock().expect("no holder panics");
+        if nodes.len() >= NODE_CACHE_MAX {
+            nodes.clear();
+        }
+        nodes.insert(*key, Arc::clone(&node));
+        Ok(node)
     }
 
     /// How much the store holds.
     pub fn usage(&self) -> Result<Usage> {
-        unimplemented!()
+        self.reload()?;
+        let mut usage = Usage::default();
+        for pack in self.packs()?.iter() {
+            usage.packs += 1;
+            usage.objects += u64::from(pack.object_count);
+            usage.stored_bytes += pack.len;
+            usage.content_bytes += pack.blocks()?.iter().map(|block| u64::from(block.raw_len)).sum::<u64>();
+        }
+        Ok(usage)
+    }
+
+    /// Bytes of all packs on disk, by their lengths alone.
+    pub fn stored_bytes(&self) -> Result<u64> {
+        let files = self.disk.list(PACKS).map_err(Error::disk("list", PACKS))?;
+        Ok(files.iter().map(|(_, len)| len).sum())
     }
 
     /// Starts writing; gc removes nothing until the batch, and the lock it leaves, are gone.
     pub fn begin(&self) -> Result<Batch<'_>> {
-        unimplemented!()
+        Batch::begin(self)
+    }
+
+    fn block(&self, pack: &Arc<Pack>, number: u32) -> Result<Arc<Vec<u8>>> {
+        let id = (pack.id, number);
+        if let Some(block) = self.blocks.lock().expect("no holder panics").blocks.get(&id) {
+            return Ok(Arc::clone(block));
+        }
+        let raw = Arc::new(pack.raw(&pack.block(number)?)?);
+        let mut cache = self.blocks.lock().expect("no holder panics");
+        if cache.blocks.insert(id, Arc::clone(&raw)).is_none() {
+            cache.order.push_back(id);
+            cache.bytes += raw.len();
+        }
+        while cache.bytes > BLOCK_CACHE_BYTES_MAX && cache.order.len() > 1 {
+            let oldest = cache.order.pop_front().expect("the length was checked");
+            cache.bytes -= cache.blocks.remove(&oldest).map_or(0, |block| block.len());
+        }
+        Ok(raw)
+    }
+
+    pub(crate) fn find(&self, key: &Hash) -> Result<Option<(Arc<Pack>, Place)>> {
+        for pack in self.packs()?.iter() {
+            if let Some(place) = pack.find(key)? {
+                return Ok(Some((Arc::clone(pack), place)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The packs as they were when the list was last read.
+    pub(crate) fn packs(&self) -> Result<Arc<Vec<Arc<Pack>>>> {
+        if let Some(packs) = self.packs.read().expect("no holder panics").as_ref() {
+            return Ok(Arc::clone(packs));
+        }
+        self.reload()
+    }
+
+    /// Reads the list of packs again, keeping those that are open.
+    pub(crate) fn reload(&self) -> Result<Arc<Vec<Arc<Pack>>>> {
+        let open = self.packs.read().expect("no holder panics").clone().unwrap_or_default();
+        let packs = Arc::new(self.open_packs(&open)?);
+        *self.packs.write().expect("no holder panics") = Some(Arc::clone(&packs));
+        Ok(packs)
+    }
+
+    fn open_packs(&self, open: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
+        'list: loop {
+            let mut packs = Vec::new();
+            for (name, _) in self.disk.list(PACKS).map_err(Error::disk("list", PACKS))? {
+                if !name.ends_with(".pack") {
+                    continue;
+                }
+                let name = format!("{PACKS}/{name}");
+                if let Some(pack) = open.iter().find(|pack| pack.name == name) {
+                    packs.push(Arc::clone(pack));
+                    continue;
+                }
+                match Pack::open(self.disk.as_ref(), &name) {
+                    Ok(pack) => packs.push(Arc::new(pack)),
+                    // Its objects were moved into a pack that the list did not show yet.
+                    Err(Error::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue 'list,
+                    // What the other packs hold is still good; `verify` names this one.
+                    Err(Error::Corrupt { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            // Most lookups are for what was stored last or in bulk: the largest packs first.
+            packs.sort_by_key(|pack| std::cmp::Reverse(pack.object_count));
+            return Ok(packs);
+        }
     }
 }
 
-/// Objects on their way into the store.
-pub struct Batch<'a>(#[expect(dead_code)] &'a Store);
-
-impl<'a> Batch<'a> {
-    /// A writer for one thread, with a pack of its own.
-    pub fn worker(&self) -> Worker<'_> {
-        unimplemented!()
+fn read_format(text: &[u8]) -> Result<Algorithm> {
+    let bad = |detail: &str| Error::corrupt(FORMAT_FILE, detail);
+    let text = std::str::from_utf8(text).map_err(|_| bad("it is not text"))?;
+    let mut lines = text.lines();
+    if lines.next() != Some("belay store") {
+        return Err(bad("its first line is not \"belay store\""));
     }
-
-    /// Makes everything durable and readable; returns the bytes the store grew by and the lock that still holds gc off.
-    pub fn finish(self) -> Result<(u64, crate::disk::Lock)> {
-        unimplemented!()
+    let mut field = |name: &str| lines.next().and_then(|line| line.strip_prefix(name)).map(str::trim);
+    let found = field("format ").and_then(|number| number.parse().ok()).ok_or_else(|| bad("it names no format"))?;
+    if found > FORMAT {
+        return Err(Error::TooNew { found, supported: FORMAT });
     }
+    field("hash ").and_then(Algorithm::from_name).ok_or_else(|| bad("it names no known hash"))
 }
 
-/// Writes objects into a pack; its objects count once `done` was called.
-pub struct Worker<'a>(#[expect(dead_code)] &'a Store);
-
-impl Worker<'_> {
-    /// Stores bytes unless they are there already; returns their key and whether they were new.
-    pub fn put(&mut self, _kind: ObjectKind, _bytes: &[u8]) -> Result<(Hash, bool)> {
-        unimplemented!()
+fn write_format(disk: &dyn Disk, algorithm: Algorithm) -> Result<()> {
+    let text = format!("belay store\nformat {FORMAT}\nhash {}\n", algorithm.name());
+    let temporary = format!("store/format.tmp-{}", std::process::id());
+    let _ = disk.remove(&temporary);
+    let mut file = disk.create(&temporary).map_err(Error::disk("create", &temporary))?;
+    file.write(text.as_bytes()).and_then(|()| file.sync()).map_err(Error::disk("write", &temporary))?;
+    let created = disk.lock("store/create.lock", crate::disk::LockMode::Exclusive, true);
+    let _lock = created.map_err(Error::disk("lock", "store/create.lock"))?;
+    if disk.open(FORMAT_FILE).is_ok() {
+        let _ = disk.remove(&temporary);
+        return Ok(());
     }
-
-    /// Closes the pack.
-    pub fn done(self) -> Result<()> {
-        unimplemented!()
-    }
+    disk.rename(&temporary, FORMAT_FILE).map_err(Error::disk("rename", &temporary))?;
+    disk.sync_dir("store").map_err(Error::disk("sync", "store"))
 }
+
+#[cfg(test)]
+mod tests;

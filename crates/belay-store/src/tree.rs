@@ -371,10 +371,7 @@ impl Entry {
             7 => Kind::Socket,
             8 => Kind::CharDevice(input.number()?),
             9 => Kind::BlockDevice(input.number()?),
-            10 => Kind::Opaque {
-                file_type: uncode(&FILE_TYPES, input)?,
-                reason: uncode(&Opaque::ALL, input)?,
-            },
+            10 => Kind::Opaque { file_type: uncode(&FILE_TYPES, input)?, reason: uncode(&Opaque::ALL, input)? },
             _ => return Err(input.bad("an entry is of an unknown kind")),
         };
         Ok(Entry { name, meta, kind })

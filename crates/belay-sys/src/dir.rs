@@ -51,11 +51,7 @@ impl Dir {
     /// Calls `each` with name, type and inode number of every entry but `.` and `..`, in no order.
     ///
     /// `buffer` is scratch space that is worth reusing. One handle must not be listed by two threads at once.
-    pub fn list(
-        &self,
-        buffer: &mut Vec<u8>,
-        each: &mut dyn FnMut(&[u8], FileType, u64),
-    ) -> io::Result<()> {
+    pub fn list(&self, buffer: &mut Vec<u8>, each: &mut dyn FnMut(&[u8], FileType, u64)) -> io::Result<()> {
         rustix::fs::seek(&self.fd, SeekFrom::Start(0))?;
         buffer.clear();
         buffer.reserve(LIST_BUFFER_BYTES);
@@ -91,18 +87,14 @@ impl Dir {
         let file = File::from(open_quietly(OFlags::RDONLY | OFlags::NONBLOCK, open)?);
         match stat_file(&file)?.file_type {
             FileType::File => Ok(file),
-            _ => Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            )),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
     }
 
     /// Creates the file `name`, which must not exist, open for reading and writing.
     pub fn create_new(&self, name: &[u8], mode: u32) -> io::Result<File> {
         check_name(name)?;
-        let flags =
-            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(self.as_fd(), name, flags, Mode::from_raw_mode(mode))?;
         Ok(File::from(fd))
     }

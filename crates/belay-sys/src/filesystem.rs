@@ -66,16 +66,8 @@ impl FileSystem {
 }
 
 /// 9p, AFS (kernel and OpenAFS), Ceph, Coda, GFS2, OCFS2, Lustre: remote, but nothing else is special about them.
-const REMOTE_MAGICS: [u64; 8] = [
-    0x0102_1997,
-    0x6b41_4653,
-    0x5346_414f,
-    0x00c3_6400,
-    0x7375_7245,
-    0x0116_1970,
-    0x7461_636f,
-    0x0bd0_0bd0,
-];
+const REMOTE_MAGICS: [u64; 8] =
+    [0x0102_1997, 0x6b41_4653, 0x5346_414f, 0x00c3_6400, 0x7375_7245, 0x0116_1970, 0x7461_636f, 0x0bd0_0bd0];
 
 impl FileSystemKind {
     fn from_magic(magic: u32) -> FileSystemKind {

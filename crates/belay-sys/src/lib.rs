@@ -22,8 +22,7 @@ pub use interrupt::on_interrupt;
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
 pub use process::{
-    boot_id, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
-    self_start_ticks,
+    boot_id, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit, self_start_ticks,
 };
 pub use root::Root;
 pub use stat::{FileType, Stat, Time, stat_file};

@@ -35,24 +35,10 @@ pub fn map_readonly(file: &File, offset: u64, len: usize) -> io::Result<Mapped> 
         let aligned = offset - skip as u64;
         let null = std::ptr::null_mut();
         // SAFETY: the kernel picks the address, so no memory of ours is replaced, and Drop alone unmaps it.
-        let address = unsafe {
-            rustix::mm::mmap(
-                null,
-                mapped_len,
-                ProtFlags::READ,
-                MapFlags::SHARED,
-                file,
-                aligned,
-            )?
-        };
+        let address = unsafe { rustix::mm::mmap(null, mapped_len, ProtFlags::READ, MapFlags::SHARED, file, aligned)? };
         base = NonNull::new(address.cast()).expect("mmap without MAP_FIXED never answers null");
     }
-    Ok(Mapped {
-        base,
-        mapped_len,
-        skip,
-        len,
-    })
+    Ok(Mapped { base, mapped_len, skip, len })
 }
 
 impl Deref for Mapped {

@@ -16,10 +16,7 @@ pub fn is_root() -> bool {
 /// Raises the limit of open files as far as allowed and returns it.
 pub fn raise_open_files_limit() -> u64 {
     let before = rustix::process::getrlimit(Resource::Nofile);
-    let wanted = Rlimit {
-        current: before.maximum,
-        maximum: before.maximum,
-    };
+    let wanted = Rlimit { current: before.maximum, maximum: before.maximum };
     let after = match rustix::process::setrlimit(Resource::Nofile, wanted) {
         Ok(()) => wanted,
         Err(_) => before,
@@ -39,10 +36,7 @@ pub fn now_coarse() -> Time {
 
 fn read_clock(clock: ClockId) -> Time {
     let raw = clock_gettime(clock);
-    Time {
-        sec: raw.tv_sec,
-        nsec: u32::try_from(raw.tv_nsec).unwrap_or(0),
-    }
+    Time { sec: raw.tv_sec, nsec: u32::try_from(raw.tv_nsec).unwrap_or(0) }
 }
 
 /// An id that is new after every boot.
@@ -54,9 +48,7 @@ pub fn boot_id() -> io::Result<String> {
 /// True if the process that had `pid` and started at `start_ticks` still runs; a recycled pid does not count.
 pub fn process_alive(pid: u32, start_ticks: u64) -> bool {
     match fs::read(format!("/proc/{pid}/stat")) {
-        Ok(stat) => {
-            parse_stat(&stat).is_some_and(|found| found.running && found.start == start_ticks)
-        }
+        Ok(stat) => parse_stat(&stat).is_some_and(|found| found.running && found.start == start_ticks),
         // With hidepid the process may be there although we may not see it; when in doubt it is alive.
         Err(_) => exists_unseen(pid),
     }

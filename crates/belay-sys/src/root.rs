@@ -25,34 +25,22 @@ impl Root {
     /// Opens the directory that the user named, following symlinks in `path` this once.
     pub fn open(path: &Path) -> io::Result<Root> {
         let bytes = path.as_os_str().as_bytes();
-        Ok(Root::from_fd(open_named_by_user(
-            bytes,
-            PASSING | OFlags::CLOEXEC,
-        )?))
+        Ok(Root::from_fd(open_named_by_user(bytes, PASSING | OFlags::CLOEXEC)?))
     }
 
     /// Takes an open directory as a root.
     pub fn from_fd(fd: OwnedFd) -> Root {
-        Root {
-            fd,
-            mounts: Mounts::Stay,
-        }
+        Root { fd, mounts: Mounts::Stay }
     }
 
     /// A second handle on the same directory.
     pub fn try_clone(&self) -> io::Result<Root> {
-        Ok(Root {
-            fd: self.fd.try_clone()?,
-            mounts: self.mounts,
-        })
+        Ok(Root { fd: self.fd.try_clone()?, mounts: self.mounts })
     }
 
     /// A root beneath this one.
     pub fn subdir(&self, rel: &[u8]) -> io::Result<Root> {
-        Ok(Root {
-            fd: open_beneath(self.as_fd(), rel, PASSING, self.mounts)?,
-            mounts: self.mounts,
-        })
+        Ok(Root { fd: open_beneath(self.as_fd(), rel, PASSING, self.mounts)?, mounts: self.mounts })
     }
 
     /// Opens a directory for listing.

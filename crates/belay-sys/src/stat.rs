@@ -91,10 +91,7 @@ pub(crate) fn stat_at(fd: BorrowedFd<'_>, name: &[u8], extra: AtFlags) -> io::Re
 impl From<&Statx> for Stat {
     fn from(raw: &Statx) -> Stat {
         let mount_known = raw.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-        let time = |t: &rustix::fs::StatxTimestamp| Time {
-            sec: t.tv_sec,
-            nsec: t.tv_nsec,
-        };
+        let time = |t: &rustix::fs::StatxTimestamp| Time { sec: t.tv_sec, nsec: t.tv_nsec };
         Stat {
             file_type: rustix::fs::FileType::from_raw_mode(u32::from(raw.stx_mode)).into(),
             mode: u32::from(raw.stx_mode) & 0o7777,

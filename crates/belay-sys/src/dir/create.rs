@@ -38,22 +38,13 @@ impl Dir {
             FileType::CharDevice => rustix::fs::FileType::CharacterDevice,
             FileType::BlockDevice => rustix::fs::FileType::BlockDevice,
             _ => {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    "not a device type",
-                ));
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a device type"));
             }
         };
         self.make_node(name, kind, rdev, mode)
     }
 
-    fn make_node(
-        &self,
-        name: &[u8],
-        kind: rustix::fs::FileType,
-        rdev: u64,
-        mode: u32,
-    ) -> io::Result<()> {
+    fn make_node(&self, name: &[u8], kind: rustix::fs::FileType, rdev: u64, mode: u32) -> io::Result<()> {
         check_name(name)?;
         let mode = Mode::from_raw_mode(mode);
         Ok(rustix::fs::mknodat(self.as_fd(), name, kind, mode, rdev)?)
@@ -64,13 +55,7 @@ impl Dir {
         check_name(name)?;
         check_name(to_name)?;
         let (from, to) = (self.as_fd(), to_dir.as_fd());
-        Ok(rustix::fs::linkat(
-            from,
-            name,
-            to,
-            to_name,
-            AtFlags::empty(),
-        )?)
+        Ok(rustix::fs::linkat(from, name, to, to_name, AtFlags::empty())?)
     }
 
     /// Renames, replacing what has the new name; does nothing when both name the same inode.
@@ -91,13 +76,7 @@ impl Dir {
         self.rename_with(name, to_dir, to_name, RenameFlags::EXCHANGE)
     }
 
-    fn rename_with(
-        &self,
-        name: &[u8],
-        to_dir: &Dir,
-        to_name: &[u8],
-        flags: RenameFlags,
-    ) -> io::Result<()> {
+    fn rename_with(&self, name: &[u8], to_dir: &Dir, to_name: &[u8], flags: RenameFlags) -> io::Result<()> {
         check_name(name)?;
         check_name(to_name)?;
         let (from, to) = (self.as_fd(), to_dir.as_fd());

@@ -132,28 +132,15 @@ fn fchmodat2(dir: BorrowedFd<'_>, name: &[u8], mode: u32) -> Result<(), Errno> {
     const SYS_FCHMODAT2: libc::c_long = 452;
     let name = CString::new(name).map_err(|_| Errno::INVAL)?;
     // SAFETY: the descriptor is open, the name is NUL-terminated, and the kernel keeps neither.
-    let result = unsafe {
-        libc::syscall(
-            SYS_FCHMODAT2,
-            dir.as_raw_fd(),
-            name.as_ptr(),
-            mode,
-            libc::AT_SYMLINK_NOFOLLOW,
-        )
-    };
+    let result =
+        unsafe { libc::syscall(SYS_FCHMODAT2, dir.as_raw_fd(), name.as_ptr(), mode, libc::AT_SYMLINK_NOFOLLOW) };
     if result == 0 {
         return Ok(());
     }
     Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
-fn set_owner_at(
-    fd: BorrowedFd<'_>,
-    name: &[u8],
-    uid: u32,
-    gid: u32,
-    flags: AtFlags,
-) -> io::Result<()> {
+fn set_owner_at(fd: BorrowedFd<'_>, name: &[u8], uid: u32, gid: u32, flags: AtFlags) -> io::Result<()> {
     // The kernel takes this value as "leave it", which would be a silent no-op.
     if uid == u32::MAX || gid == u32::MAX {
         return Err(Errno::INVAL.into());
@@ -164,14 +151,8 @@ fn set_owner_at(
 
 fn only_modified(mtime: Time) -> Timestamps {
     Timestamps {
-        last_access: Timespec {
-            tv_sec: 0,
-            tv_nsec: UTIME_OMIT,
-        },
-        last_modification: Timespec {
-            tv_sec: mtime.sec,
-            tv_nsec: mtime.nsec.into(),
-        },
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        last_modification: Timespec { tv_sec: mtime.sec, tv_nsec: mtime.nsec.into() },
     }
 }
 

@@ -17,6 +17,9 @@ use crate::stat::FileType;
 /// Enough for nearly every list and value, so that the heap is used only where there is something to keep.
 const STACK_BYTES: usize = 1024;
 
+/// What the kernel allows a list of names, or one value, to take.
+const KERNEL_BYTES_MAX: usize = 65_536;
+
 /// Names and values, sorted by name.
 type Xattrs = Vec<(Vec<u8>, Vec<u8>)>;
 
@@ -29,41 +32,29 @@ impl Dir {
             return Ok(Vec::new());
         }
         let path = self.path_of(name)?;
-        read_all(
-            &|buffer| rustix::fs::llistxattr(&path, buffer),
-            &|key, buffer| rustix::fs::lgetxattr(&path, key, buffer),
-        )
+        read_all(&|buffer| rustix::fs::llistxattr(&path, buffer), &|key, buffer| {
+            rustix::fs::lgetxattr(&path, key, buffer)
+        })
     }
 
     /// The extended attributes of the directory itself, sorted.
     pub fn self_xattrs(&self) -> io::Result<Xattrs> {
         let path = handle_path(self.as_fd());
-        read_all(
-            &|buffer| rustix::fs::listxattr(&path, buffer),
-            &|key, buffer| rustix::fs::getxattr(&path, key, buffer),
-        )
+        read_all(&|buffer| rustix::fs::listxattr(&path, buffer), &|key, buffer| {
+            rustix::fs::getxattr(&path, key, buffer)
+        })
     }
 
     /// Sets one attribute of `name`, a symlink's own.
     pub fn set_xattr(&self, name: &[u8], key: &[u8], value: &[u8]) -> io::Result<()> {
         let path = self.path_of(name)?;
-        Ok(rustix::fs::lsetxattr(
-            &path,
-            key,
-            value,
-            XattrFlags::empty(),
-        )?)
+        Ok(rustix::fs::lsetxattr(&path, key, value, XattrFlags::empty())?)
     }
 
     /// Sets one attribute of the directory itself.
     pub fn set_self_xattr(&self, key: &[u8], value: &[u8]) -> io::Result<()> {
         let path = handle_path(self.as_fd());
-        Ok(rustix::fs::setxattr(
-            &path,
-            key,
-            value,
-            XattrFlags::empty(),
-        )?)
+        Ok(rustix::fs::setxattr(&path, key, value, XattrFlags::empty())?)
     }
 
     /// Removes one attribute of `name`; one that is not there is not an error.
@@ -88,23 +79,20 @@ impl Dir {
 }
 
 pub(crate) fn read_file_xattrs(file: &File) -> io::Result<Xattrs> {
-    read_all(
-        &|buffer| rustix::fs::flistxattr(file, buffer),
-        &|key, buffer| rustix::fs::fgetxattr(file, key, buffer),
-    )
+    read_all(&|buffer| rustix::fs::flistxattr(file, buffer), &|key, buffer| rustix::fs::fgetxattr(file, key, buffer))
 }
 
 type ListInto<'a> = dyn Fn(&mut [u8]) -> Result<usize, Errno> + 'a;
 type GetInto<'a> = dyn Fn(&[u8], &mut [u8]) -> Result<usize, Errno> + 'a;
 
 fn read_all(list: &ListInto<'_>, get: &GetInto<'_>) -> io::Result<Xattrs> {
-    let keys = match read_growing(list) {
+    let keys = match read_whole(list) {
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Vec::new()),
         result => result?,
     };
     let mut all = Vec::new();
     for key in keys.split(|byte| *byte == 0).filter(|key| is_kept(key)) {
-        match read_growing(&|buffer| get(key, buffer)) {
+        match read_whole(&|buffer| get(key, buffer)) {
             // Removed since it was listed, or listed by a file system that then refuses it.
             Err(Errno::NODATA | Errno::OPNOTSUPP) => {}
             value => all.push((key.to_vec(), value?)),
@@ -114,32 +102,22 @@ fn read_all(list: &ListInto<'_>, get: &GetInto<'_>) -> io::Result<Xattrs> {
     Ok(all)
 }
 
-fn read_growing(read: &ListInto<'_>) -> Result<Vec<u8>, Errno> {
+fn read_whole(read: &ListInto<'_>) -> Result<Vec<u8>, Errno> {
     let mut small = [0; STACK_BYTES];
     match read(&mut small) {
-        Err(Errno::RANGE) => {}
-        result => return Ok(small[..result?].to_vec()),
-    }
-    loop {
-        // An empty buffer asks for the size, which may have grown again by the next call.
-        let mut large = vec![0; read(&mut [])?];
-        match read(&mut large) {
-            Err(Errno::RANGE) => continue,
-            result => {
-                large.truncate(result?);
-                return Ok(large);
-            }
+        Err(Errno::RANGE) => {
+            let mut large = vec![0; KERNEL_BYTES_MAX];
+            let length = read(&mut large)?;
+            Ok(large[..length].to_vec())
         }
+        result => Ok(small[..result?].to_vec()),
     }
 }
 
 /// Labels of security modules and of a lower layer belong to the machine, not to the workspace.
 fn is_kept(key: &[u8]) -> bool {
     let trusted = key.starts_with(b"trusted.") && !key.starts_with(b"trusted.overlay.");
-    trusted
-        || key.starts_with(b"user.")
-        || key.starts_with(b"system.posix_acl_")
-        || key == b"security.capability"
+    trusted || key.starts_with(b"user.") || key.starts_with(b"system.posix_acl_") || key == b"security.capability"
 }
 
 fn absent_is_fine(result: Result<(), Errno>) -> io::Result<()> {

@@ -1,0 +1,68 @@
+//! Keeps the number of packs small: many small packs become one, block by block, without unpacking.
+
+use std::sync::Arc;
+
+use super::{KeySet, PACKS, Store};
+use crate::disk::LockMode;
+use crate::error::{Error, Result};
+use crate::pack::{Pack, PackWriter};
+
+/// Held by whoever moves objects between packs, so that two do not move the same ones.
+pub(crate) const MOVE_LOCK: &str = "store/move.lock";
+
+/// Packs below each of these sizes are merged once there are more than `PACKS_PER_TIER` of them.
+const TIERS: [u64; 2] = [4 << 20, 32 << 20];
+const PACKS_PER_TIER: usize = 16;
+
+impl Store {
+    /// Merges small packs if there are many; does nothing if another process is at it.
+    pub fn maintain(&self) -> Result<()> {
+        let files = self.disk.list(PACKS).map_err(Error::disk("list", PACKS))?;
+        let crowded = |limit: u64| {
+            files.iter().filter(|(name, len)| name.ends_with(".pack") && *len < limit).count() > PACKS_PER_TIER
+        };
+        let Some(limit) = TIERS.into_iter().find(|limit| crowded(*limit)) else { return Ok(()) };
+        let lock = self.disk.lock(MOVE_LOCK, LockMode::Exclusive, false).map_err(Error::disk("lock", MOVE_LOCK))?;
+        if lock.is_none() {
+            return Ok(());
+        }
+        let packs = self.reload()?;
+        let small: Vec<_> = packs.iter().filter(|pack| pack.len < limit).cloned().collect();
+        self.merge(&small)
+    }
+
+    /// Writes the blocks of all these packs into one and removes them; what they hold stays readable throughout.
+    fn merge(&self, packs: &[Arc<Pack>]) -> Result<()> {
+        let mut writer = PackWriter::create(&self.disk, PACKS)?;
+        let mut seen = KeySet::default();
+        for pack in packs {
+            copy_blocks(pack, &mut writer, &mut seen)?;
+        }
+        writer.seal()?.publish()?;
+        self.disk.sync_dir(PACKS).map_err(Error::disk("sync", PACKS))?;
+        for pack in packs {
+            self.disk.remove(&pack.name).map_err(Error::disk("remove", &pack.name))?;
+        }
+        self.reload().map(drop)
+    }
+}
+
+/// Copies every block that holds an object that is new to `seen`.
+fn copy_blocks(pack: &Pack, writer: &mut PackWriter, seen: &mut KeySet) -> Result<()> {
+    let blocks = pack.blocks()?;
+    let mut objects = vec![Vec::new(); blocks.len()];
+    for (key, place) in pack.objects()? {
+        let Some(list) = objects.get_mut(place.block as usize) else {
+            return Err(Error::corrupt(&pack.name, "an object names a block that is not there"));
+        };
+        if seen.insert(key) {
+            list.push((key, place.offset, place.len));
+        }
+    }
+    for (block, objects) in blocks.iter().zip(&objects).filter(|(_, objects)| !objects.is_empty()) {
+        pack.check_bounds(block)?;
+        let stored = pack.stored(block)?;
+        writer.append(&stored, block.raw_len as usize, block.compressed, block.tree, objects)?;
+    }
+    Ok(())
+}

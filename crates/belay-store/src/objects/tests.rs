@@ -1,0 +1,140 @@
+//! Objects come back as they went in, once, whoever writes and whatever moves.
+
+use super::*;
+use crate::disk::RealDisk;
+use crate::gc::{GcOptions, gc};
+
+fn store(dir: &tempfile::TempDir) -> Store {
+    Store::open(Arc::new(RealDisk::open(dir.path()).unwrap()), Algorithm::Blake3).unwrap()
+}
+
+fn put_all(store: &Store, objects: &[Vec<u8>]) -> Vec<Hash> {
+    let batch = store.begin().unwrap();
+    let mut worker = batch.worker();
+    let keys = objects.iter().map(|bytes| worker.put(ObjectKind::Content, bytes).unwrap().0).collect();
+    worker.done().unwrap();
+    batch.finish().unwrap();
+    keys
+}
+
+fn noise(seed: u64, len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut bytes);
+    bytes
+}
+
+#[test]
+fn small_large_and_empty_objects_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(&dir);
+    let objects: Vec<_> = [0, 1, 100, 70_000, 600_000, 3 << 20].iter().map(|len| noise(*len as u64, *len)).collect();
+    let keys = put_all(&store, &objects);
+    for (key, bytes) in keys.iter().zip(&objects) {
+        assert_eq!(&store.read(key).unwrap(), bytes);
+    }
+    let again = self::store(&dir);
+    assert_eq!(&again.read(&keys[3]).unwrap(), &objects[3]);
+}
+
+#[test]
+fn the_same_bytes_are_stored_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(&dir);
+    put_all(&store, &[noise(1, 50_000), noise(1, 50_000)]);
+    let before = store.usage().unwrap();
+    assert_eq!(before.objects, 1);
+    put_all(&store, &[noise(1, 50_000)]);
+    assert_eq!(store.usage().unwrap(), before);
+}
+
+#[test]
+fn another_handle_finds_what_was_stored_meanwhile() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (store(&dir), store(&dir));
+    put_all(&one, &[noise(1, 10)]);
+    put_all(&two, &[noise(2, 10)]);
+    assert_eq!(one.read(&Algorithm::Blake3.hash(&noise(2, 10))).unwrap(), noise(2, 10));
+}
+
+#[test]
+fn a_newer_format_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(store(&dir));
+    std::fs::write(dir.path().join("store/format"), "belay store\nformat 2\nhash blake3\n").unwrap();
+    let disk = Arc::new(RealDisk::open(dir.path()).unwrap());
+    let refused = Store::open(disk, Algorithm::Blake3).err().unwrap();
+    assert!(matches!(refused, Error::TooNew { found: 2, supported: 1 }), "{refused}");
+}
+
+#[test]
+fn many_small_packs_become_few_and_nothing_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(&dir);
+    let keys: Vec<_> = (0..20).flat_map(|seed| put_all(&store, &[noise(seed, 2000)])).collect();
+    assert_eq!(store.usage().unwrap().packs, 20);
+    let reader = self::store(&dir);
+    reader.read(&keys[0]).unwrap();
+    store.maintain().unwrap();
+    assert_eq!(store.usage().unwrap().packs, 1);
+    for (seed, key) in keys.iter().enumerate() {
+        assert_eq!(store.read(key).unwrap(), noise(seed as u64, 2000));
+        assert_eq!(reader.read(key).unwrap(), noise(seed as u64, 2000), "the old packs are still open here");
+    }
+}
+
+#[test]
+fn what_nothing_refers_to_is_collected() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(&dir);
+    let keys = put_all(&store, &[noise(1, 200_000), noise(2, 10)]);
+    let dry = GcOptions { dry_run: true, ..GcOptions::default() };
+    assert_eq!(gc(&store, &mut || Ok(Vec::new()), &dry).unwrap().dead_objects, 2);
+    assert!(store.contains(&keys[0]).unwrap());
+    let report = gc(&store, &mut || Ok(Vec::new()), &GcOptions::default()).unwrap();
+    assert!(report.freed_bytes > 200_000);
+    assert!(!store.contains(&keys[0]).unwrap());
+    assert_eq!(store.stored_bytes().unwrap(), 0);
+}
+
+#[test]
+fn a_writer_holds_collection_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(&dir);
+    put_all(&store, &[noise(1, 10)]);
+    let batch = store.begin().unwrap();
+    let other = self::store(&dir);
+    let impatient = GcOptions { wait: false, ..GcOptions::default() };
+    assert!(matches!(gc(&other, &mut || Ok(Vec::new()), &impatient), Err(Error::Busy)));
+    drop(batch);
+    gc(&other, &mut || Ok(Vec::new()), &impatient).unwrap();
+}
+
+#[test]
+fn a_flipped_bit_is_never_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = put_all(&store(&dir), &[noise(1, 300), b"text ".repeat(60)]);
+    let pack = std::fs::read_dir(dir.path().join("store/packs")).unwrap().next().unwrap().unwrap().path();
+    let good = std::fs::read(&pack).unwrap();
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 1;
+        std::fs::write(&pack, &bad).unwrap();
+        let store = store(&dir);
+        for (key, bytes) in keys.iter().zip([noise(1, 300), b"text ".repeat(60)]) {
+            if let Ok(read) = store.read(key) {
+                assert_eq!(read, bytes, "bit at {at}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_are_private_whatever_the_umask() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    put_all(&store(&dir), &[noise(1, 10)]);
+    let mode = |path: &str| std::fs::metadata(dir.path().join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("store"), 0o700);
+    assert_eq!(mode("store/packs"), 0o700);
+    assert_eq!(mode("store/format"), 0o600);
+}

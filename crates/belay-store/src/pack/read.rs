@@ -1,0 +1,201 @@
+//! Finds objects in a pack and reads its blocks.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{BLOCK_ROW, Block, END_MAGIC, FANOUT_LEN, MAGIC, OBJECT_ROW, Place, TRAILER_LEN, check_of, u32_at, u64_at};
+use crate::disk::{Disk, DiskFile};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+
+/// The largest block that this build writes or believes.
+pub(crate) const BLOCK_BYTES_MAX: u32 = 64 << 20;
+
+/// An open pack; it stays readable even after its name was removed.
+pub(crate) struct Pack {
+    /// Tells open packs apart in this process.
+    pub(crate) id: u64,
+    pub(crate) name: String,
+    pub(crate) len: u64,
+    file: Box<dyn DiskFile>,
+    footer_at: u64,
+    footer_len: u64,
+    footer_hash: [u8; 32],
+    pub(crate) block_count: u32,
+    pub(crate) object_count: u32,
+    fanout: Vec<u32>,
+    /// Rows of the object table by first byte of the key, read when first asked for.
+    buckets: Vec<OnceLock<Vec<u8>>>,
+}
+
+impl Pack {
+    /// Opens a pack and checks that its trailer and tables fit the file.
+    pub(crate) fn open(disk: &dyn Disk, name: &str) -> Result<Pack> {
+        let file = disk.open(name).map_err(Error::disk("open", name))?;
+        let len = file.len().map_err(Error::disk("measure", name))?;
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut pack = Pack {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            name: name.to_string(),
+            len,
+            file,
+            footer_at: 0,
+            footer_len: 0,
+            footer_hash: [0; 32],
+            block_count: 0,
+            object_count: 0,
+            fanout: Vec::new(),
+            buckets: (0..256).map(|_| OnceLock::new()).collect(),
+        };
+        pack.read_trailer()?;
+        Ok(pack)
+    }
+
+    fn bad(&self, detail: &str) -> Error {
+        Error::corrupt(&self.name, detail)
+    }
+
+    fn bytes(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.file.read_at(&mut bytes, offset).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => self.bad("it ends too early"),
+            _ => Error::disk("read", &self.name)(error),
+        })?;
+        Ok(bytes)
+    }
+
+    fn read_trailer(&mut self) -> Result<()> {
+        if self.len < MAGIC.len() as u64 + TRAILER_LEN {
+            return Err(self.bad("it is too short"));
+        }
+        let trailer = self.bytes(self.len - TRAILER_LEN, TRAILER_LEN as usize)?;
+        if &trailer[56..] != END_MAGIC {
+            return Err(self.bad("its end is missing"));
+        }
+        self.footer_at = u64_at(&trailer, 0);
+        self.footer_len = u64_at(&trailer, 8);
+        self.block_count = u32_at(&trailer, 16);
+        self.object_count = u32_at(&trailer, 20);
+        self.footer_hash.copy_from_slice(&trailer[24..56]);
+        let tables = u64::from(self.block_count) * BLOCK_ROW as u64 + u64::from(self.object_count) * OBJECT_ROW as u64;
+        let fits = self.footer_len == tables + FANOUT_LEN as u64
+            && self.footer_at.checked_add(self.footer_len) == Some(self.len - TRAILER_LEN);
+        if !fits {
+            return Err(self.bad("its tables do not fit it"));
+        }
+        let fanout = self.bytes(self.footer_at + tables, FANOUT_LEN)?;
+        self.fanout = fanout.chunks_exact(4).map(|count| u32_at(count, 0)).collect();
+        let ordered = self.fanout.windows(2).all(|pair| pair[0] <= pair[1]);
+        if !ordered || self.fanout[0] != 0 || self.fanout[256] != self.object_count {
+            return Err(self.bad("its counts are not in order"));
+        }
+        Ok(())
+    }
+
+    fn bucket(&self, first: u8) -> Result<&[u8]> {
+        let cell = &self.buckets[usize::from(first)];
+        if let Some(rows) = cell.get() {
+            return Ok(rows);
+        }
+        let (from, to) = (self.fanout[usize::from(first)], self.fanout[usize::from(first) + 1]);
+        let rows = self.rows(from, to - from)?;
+        Ok(cell.get_or_init(|| rows))
+    }
+
+    fn rows(&self, from: u32, count: u32) -> Result<Vec<u8>> {
+        let table = self.footer_at + u64::from(self.block_count) * BLOCK_ROW as u64;
+        self.bytes(table + u64::from(from) * OBJECT_ROW as u64, count as usize * OBJECT_ROW)
+    }
+
+    /// Where the object is, if the pack has it.
+    pub(crate) fn find(&self, key: &Hash) -> Result<Option<Place>> {
+        let first = key.0[0];
+        if self.fanout[usize::from(first)] == self.fanout[usize::from(first) + 1] {
+            return Ok(None);
+        }
+        let rows = self.bucket(first)?;
+        let (mut low, mut high) = (0, rows.len() / OBJECT_ROW);
+        while low < high {
+            let middle = (low + high) / 2;
+            let row = &rows[middle * OBJECT_ROW..][..OBJECT_ROW];
+            match row[..32].cmp(&key.0) {
+                std::cmp::Ordering::Equal => return Ok(Some(Place::from_row(row))),
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Every object and where it is, in the order of keys.
+    pub(crate) fn objects(&self) -> Result<Vec<(Hash, Place)>> {
+        let rows = self.rows(0, self.object_count)?;
+        let object = |row: &[u8]| (Hash(row[..32].try_into().expect("32 bytes")), Place::from_row(row));
+        Ok(rows.chunks_exact(OBJECT_ROW).map(object).collect())
+    }
+
+    /// Every block.
+    pub(crate) fn blocks(&self) -> Result<Vec<Block>> {
+        let rows = self.bytes(self.footer_at, self.block_count as usize * BLOCK_ROW)?;
+        Ok(rows.chunks_exact(BLOCK_ROW).map(Block::from_row).collect())
+    }
+
+    /// One row of the block table, checked to lie inside the pack.
+    pub(crate) fn block(&self, number: u32) -> Result<Block> {
+        if number >= self.block_count {
+            return Err(self.bad("an object names a block that is not there"));
+        }
+        let row = self.bytes(self.footer_at + u64::from(number) * BLOCK_ROW as u64, BLOCK_ROW)?;
+        let block = Block::from_row(&row);
+        self.check_bounds(&block)?;
+        Ok(block)
+    }
+
+    pub(crate) fn check_bounds(&self, block: &Block) -> Result<()> {
+        let end = block.offset.checked_add(u64::from(block.stored_len));
+        if block.offset < MAGIC.len() as u64
+            || end.is_none_or(|end| end > self.footer_at)
+            || block.raw_len > BLOCK_BYTES_MAX
+        {
+            return Err(self.bad("a block lies outside it"));
+        }
+        Ok(())
+    }
+
+    /// The stored bytes of a block, checked.
+    pub(crate) fn stored(&self, block: &Block) -> Result<Vec<u8>> {
+        let stored = self.bytes(block.offset, block.stored_len as usize)?;
+        if check_of(&stored) != block.check {
+            return Err(self.bad(&format!("the block at byte {} is not what was written", block.offset)));
+        }
+        Ok(stored)
+    }
+
+    /// The raw bytes of a block.
+    pub(crate) fn raw(&self, block: &Block) -> Result<Vec<u8>> {
+        let stored = self.stored(block)?;
+        let raw = if block.compressed {
+            zstd::bulk::decompress(&stored, block.raw_len as usize)
+                .map_err(|_| self.bad(&format!("the block at byte {} cannot be unpacked", block.offset)))?
+        } else {
+            stored
+        };
+        if raw.len() != block.raw_len as usize {
+            return Err(self.bad(&format!("the block at byte {} has another length", block.offset)));
+        }
+        Ok(raw)
+    }
+
+    /// Checks the tables as a whole against the hash that names the pack, and the magic at its start.
+    pub(crate) fn check_tables(&self) -> Result<()> {
+        let footer = self.bytes(self.footer_at, self.footer_len as usize)?;
+        let hash = blake3::hash(&footer);
+        if hash.as_bytes() != &self.footer_hash || !self.name.contains(&hash.to_hex()[..32]) {
+            return Err(self.bad("its tables are not what was written"));
+        }
+        if self.bytes(0, MAGIC.len())? != MAGIC {
+            return Err(self.bad("its first bytes are not what was written"));
+        }
+        Ok(())
+    }
+}

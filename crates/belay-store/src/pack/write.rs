@@ -1,0 +1,151 @@
+//! Appends blocks to a pack that nobody sees yet, and turns it into one that everybody sees.
+
+use std::sync::Arc;
+
+use super::{Block, END_MAGIC, MAGIC, Place, check_of};
+use crate::disk::{Disk, DiskWrite};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+
+/// Bytes are handed to the disk in pieces of this size, because each call costs.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A pack in the making.
+pub(crate) struct PackWriter {
+    disk: Arc<dyn Disk>,
+    name: String,
+    file: Box<dyn DiskWrite>,
+    buffer: Vec<u8>,
+    written: u64,
+    blocks: Vec<Block>,
+    objects: Vec<(Hash, Place)>,
+    finished: bool,
+}
+
+/// A pack whose bytes are durable and which has yet to get its name; dropped without it, it is removed.
+pub(crate) struct Sealed {
+    writer: PackWriter,
+    name: String,
+}
+
+impl Sealed {
+    /// Gives the pack its name and returns its length; durable once the directory is synced.
+    pub(crate) fn publish(mut self) -> Result<u64> {
+        let writer = &mut self.writer;
+        writer.disk.rename(&writer.name, &self.name).map_err(Error::disk("rename", &writer.name))?;
+        writer.finished = true;
+        Ok(writer.written)
+    }
+}
+
+impl PackWriter {
+    /// Creates the file under a name that no other writer has.
+    pub(crate) fn create(disk: &Arc<dyn Disk>, dir: &str) -> Result<PackWriter> {
+        let pid = std::process::id();
+        for attempt in 0u32.. {
+            let name = format!("{dir}/tmp-{pid}-{attempt}");
+            match disk.create(&name) {
+                Ok(file) => {
+                    let buffer = MAGIC.to_vec();
+                    let (blocks, objects) = (Vec::new(), Vec::new());
+                    let disk = Arc::clone(disk);
+                    return Ok(PackWriter { disk, name, file, buffer, written: 0, blocks, objects, finished: false });
+                }
+                // Another thread of this process, or of one with the same number in another namespace.
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::disk("create", name)(error)),
+            }
+        }
+        unreachable!("some number is free")
+    }
+
+    /// How many bytes the pack has so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Appends a block whose objects are at these offsets of its raw bytes.
+    pub(crate) fn append(
+        &mut self,
+        stored: &[u8],
+        raw_len: usize,
+        compressed: bool,
+        tree: bool,
+        objects: &[(Hash, u32, u32)],
+    ) -> Result<()> {
+        let number = self.blocks.len() as u32;
+        let offset = self.len();
+        let stored_len = stored.len() as u32;
+        let check = check_of(stored);
+        self.blocks.push(Block { offset, stored_len, raw_len: raw_len as u32, compressed, tree, check });
+        let places =
+            objects.iter().map(|(key, offset, len)| (*key, Place { block: number, offset: *offset, len: *len }));
+        self.objects.extend(places);
+        self.write(stored)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write(&self.buffer).map_err(Error::disk("write", &self.name))?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes footer and trailer, and makes the pack durable.
+    pub(crate) fn seal(mut self) -> Result<Sealed> {
+        let footer_at = self.len();
+        let footer = self.footer();
+        let hash = blake3::hash(&footer);
+        let mut trailer = Vec::with_capacity(super::TRAILER_LEN as usize);
+        trailer.extend_from_slice(&footer_at.to_le_bytes());
+        trailer.extend_from_slice(&(footer.len() as u64).to_le_bytes());
+        trailer.extend_from_slice(&(self.blocks.len() as u32).to_le_bytes());
+        trailer.extend_from_slice(&(self.objects.len() as u32).to_le_bytes());
+        trailer.extend_from_slice(hash.as_bytes());
+        trailer.extend_from_slice(END_MAGIC);
+        self.write(&footer)?;
+        self.write(&trailer)?;
+        self.flush()?;
+        self.file.sync().map_err(Error::disk("sync", &self.name))?;
+        let dir = self.name.rsplit_once('/').map_or("", |(dir, _)| dir);
+        let name = format!("{dir}/{}.pack", &hash.to_hex()[..32]);
+        Ok(Sealed { writer: self, name })
+    }
+
+    fn footer(&mut self) -> Vec<u8> {
+        self.objects.sort_unstable_by_key(|object| object.0);
+        let mut footer = Vec::with_capacity(
+            self.blocks.len() * super::BLOCK_ROW + self.objects.len() * super::OBJECT_ROW + super::FANOUT_LEN,
+        );
+        self.blocks.iter().for_each(|block| footer.extend_from_slice(&block.to_row()));
+        for (key, place) in &self.objects {
+            footer.extend_from_slice(&key.0);
+            footer.extend_from_slice(&place.block.to_le_bytes());
+            footer.extend_from_slice(&place.offset.to_le_bytes());
+            footer.extend_from_slice(&place.len.to_le_bytes());
+        }
+        let mut count = 0u32;
+        let mut objects = self.objects.iter().peekable();
+        for first in 0..=256u16 {
+            while objects.next_if(|(key, _)| u16::from(key.0[0]) < first).is_some() {
+                count += 1;
+            }
+            footer.extend_from_slice(&count.to_le_bytes());
+        }
+        footer
+    }
+}
+
+impl Drop for PackWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            // A full disk gets its space back at once; if even this fails, gc collects the leftover.
+            let _ = self.disk.remove(&self.name);
+        }
+    }
+}
