@@ -1,0 +1,1 @@
+//! Names that come close to one that does not exist.

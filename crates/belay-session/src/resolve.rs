@@ -1,0 +1,1 @@
+//! Which snapshot a name means.
