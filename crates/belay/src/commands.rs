@@ -30,7 +30,7 @@ pub(crate) mod verify;
 pub(crate) mod workspaces;
 
 /// Carries out the command.
-pub(crate) fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
+pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
     match cli.command {
         Command::Snapshot(args) => snapshot::run(context, args),
         Command::Snapshots(args) => snapshots::run(context, args),

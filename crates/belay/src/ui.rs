@@ -118,7 +118,8 @@ impl Ui {
         AutoStream::new(io::stderr(), pager::resolve(self.color, &io::stderr()))
     }
 
-    fn tell(&self, line: impl Display) {
+    /// Says a line on standard error, come what may.
+    pub(crate) fn tell(&self, line: impl Display) {
         // A closed standard error leaves nobody to tell.
         let _ = writeln!(self.err(), "{line}");
     }

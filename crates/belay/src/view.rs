@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use belay_session::Snapshot;
-use belay_session::store::{Change, Entry, FileType, GapKind, Kind, Left, LeftReason, Opaque, What};
+use belay_session::store::{Change, Entry, FileType, Gap, GapKind, Kind, Left, LeftReason, Opaque, What};
 use serde_json::{Map, Value};
 
 use crate::ui::escape::{printable, put_path};
@@ -226,5 +226,65 @@ fn some_paths(paths: &[&Left], max: usize) -> String {
     match paths.len().saturating_sub(max) {
         0 => named.join(", "),
         more => format!("{} and {} more", named.join(", "), quantity::grouped(more as u64)),
+    }
+}
+
+/// A gap as a line: the path, what is wrong, and what the operating system said.
+pub(crate) fn gap(gap: &Gap) -> String {
+    let detail = if gap.detail.is_empty() { String::new() } else { format!(": {}", printable(gap.detail.as_bytes())) };
+    format!("{} ({}{detail})", relative(&gap.path), gap_name(gap.kind))
+}
+
+/// How much an entry holds: a file's size, a directory's files.
+pub(crate) fn amount(entry: &Entry) -> String {
+    match &entry.kind {
+        Kind::File { size, .. } => quantity::size(*size),
+        Kind::Dir { files, .. } => quantity::count(*files, "file"),
+        Kind::Symlink(_) => "link".to_owned(),
+        Kind::Opaque { .. } => String::new(),
+        other => type_name(other.file_type()).to_owned(),
+    }
+}
+
+/// Type and permissions as `ls -l` writes them, `-rwxr-xr-x`.
+pub(crate) fn mode_text(entry: &Entry) -> String {
+    let mode = entry.meta.mode;
+    let kind = match entry.kind.file_type() {
+        FileType::Dir => 'd',
+        FileType::Symlink => 'l',
+        FileType::Fifo => 'p',
+        FileType::Socket => 's',
+        FileType::CharDevice => 'c',
+        FileType::BlockDevice => 'b',
+        FileType::File => '-',
+        FileType::Unknown => '?',
+    };
+    let mut text = String::from(kind);
+    for (shift, special, letter) in [(6, 0o4000, 's'), (3, 0o2000, 's'), (0, 0o1000, 't')] {
+        let bits = mode >> shift;
+        text.push(if bits & 4 != 0 { 'r' } else { '-' });
+        text.push(if bits & 2 != 0 { 'w' } else { '-' });
+        text.push(match (mode & special != 0, bits & 1 != 0) {
+            (true, true) => letter,
+            (true, false) => letter.to_ascii_uppercase(),
+            (false, true) => 'x',
+            (false, false) => '-',
+        });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use belay_session::store::Meta;
+
+    use super::*;
+
+    #[test]
+    fn modes_read_as_in_ls() {
+        let entry = |mode| Entry { name: Vec::new(), meta: Meta { mode, ..Meta::default() }, kind: Kind::Fifo };
+        for (mode, text) in [(0o755, "prwxr-xr-x"), (0o4711, "prws--x--x"), (0o2640, "prw-r-S---"), (0o1777, "prwxrwxrwt")] {
+            assert_eq!(mode_text(&entry(mode)), text);
+        }
     }
 }

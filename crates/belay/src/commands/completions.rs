@@ -25,7 +25,7 @@ Examples:
   belay completions fish > ~/.config/fish/completions/belay.fish";
 
 /// Writes the script to standard output.
-pub(crate) fn run(context: &Context, args: Args) -> Result<ExitCode> {
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut out = context.ui.out();
     clap_complete::generate(args.shell, &mut Cli::command(), "belay", &mut out);
     out.finish()?;

@@ -1,9 +1,17 @@
 //! `belay diff`: what differs between two snapshots, or between a snapshot and the present.
 
+use std::io::Write;
 use std::process::ExitCode;
+
+use belay_session::store::{Change, FileType, Scope};
+use belay_session::{Tree, Workspace};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::patch::{self, Comparison};
+use crate::ui::Out;
+use crate::view;
+use crate::view::changes::Line;
 
 /// Show what changed between two snapshots, or since one
 ///
@@ -48,3 +56,59 @@ Examples:
   belay diff before-refactor --stat
   belay diff snap_a3f9x2 snap_k8m2p1 -- src
   belay diff @latest -- .env | git apply -R";
+
+/// Compares and prints; 1 with `--exit-code` when something differs.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
+    let from = workspace.resolve(args.from.as_deref().unwrap_or("@latest"))?;
+    let before = workspace.tree(&from)?;
+    let after = match &args.to {
+        Some(name) => workspace.tree(&workspace.resolve(name)?)?,
+        None => present(context, &workspace)?,
+    };
+    let changes = workspace.changes(&before, &after, &scope)?;
+    let differs = !changes.is_empty();
+    let comparison = Comparison { workspace: &workspace, before: &before, after: &after };
+    let mut out = context.ui.paged();
+    write(context, &mut out, &comparison, changes, &args)?;
+    out.finish()?;
+    Ok(if args.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn present(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<Tree> {
+    let meter = context.ui.meter("Looking");
+    Ok(workspace.present(context.work(&meter))?)
+}
+
+fn write(context: &Context<'_>, out: &mut Out, sides: &Comparison<'_>, changes: Vec<Change>, args: &Args) -> Result<()> {
+    if context.ui.json {
+        return changes.iter().try_for_each(|change| out.json(&view::change_json(change)));
+    }
+    let changes = without_filled_directories(changes);
+    if args.name_only {
+        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(change).name())?));
+    }
+    if args.stat {
+        return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };
+    }
+    let raw = !out.is_terminal();
+    for change in changes.into_iter().flat_map(patch::split_retyped) {
+        patch::write_change(out, sides, &change, args.context, raw)?;
+    }
+    Ok(())
+}
+
+/// A directory that comes or goes with what is in it need not be named itself.
+fn without_filled_directories(changes: Vec<Change>) -> Vec<Change> {
+    let filled = |change: &Change, next: Option<&Change>| {
+        let what = change.what();
+        let entry = change.after.as_ref().or(change.before.as_ref());
+        let is_directory = entry.is_some_and(|entry| entry.kind.file_type() == FileType::Dir);
+        let inside = |next: &Change| next.path.strip_prefix(&*change.path).is_some_and(|rest| rest.starts_with(b"/"));
+        is_directory && (what.added || what.removed) && next.is_some_and(inside)
+    };
+    let keep: Vec<bool> = (0..changes.len()).map(|at| !filled(&changes[at], changes.get(at + 1))).collect();
+    changes.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(change, _)| change).collect()
+}

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use belay_session::Goal;
+
 use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::Result;
+use crate::rewind::rewind;
 
 /// Bring back files or directories from a snapshot
 ///
@@ -30,3 +33,11 @@ Examples:
   belay restore @latest .env
   belay restore '1h ago' src/main.rs docs --dry-run
   belay restore before-refactor -y -- -odd-name";
+
+/// Brings the paths back.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let paths = context.all_beneath(&workspace, &args.paths)?;
+    rewind(context, &workspace, Goal::Files(args.snapshot), paths, &args.how)
+}

@@ -3,8 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use belay_session::{Error, Goal, Workspace};
+use serde_json::json;
+
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Failure, Kind, Result};
+use crate::rewind::rewind;
+use crate::view;
 
 /// Take the workspace back to a snapshot
 ///
@@ -23,7 +28,7 @@ pub(crate) struct Args {
     paths: Vec<PathBuf>,
 
     /// Write the snapshot into this new or empty directory instead, and leave the workspace alone
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "mtime"])]
     to: Option<PathBuf>,
 
     #[command(flatten)]
@@ -67,3 +72,57 @@ Examples:
   belay rollback snap_k8m2p1 --to ./restored
 
 `belay undo` takes it back.";
+
+/// Goes back, or writes the snapshot elsewhere.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let paths = context.all_beneath(&workspace, &args.paths)?;
+    if let Some(name) = &args.snapshot {
+        check_name(context, &workspace, name)?;
+    }
+    match &args.to {
+        Some(to) => extract(context, &workspace, args.snapshot.as_deref(), &paths, to),
+        None => rewind(context, &workspace, Goal::To(args.snapshot), paths, &args.how),
+    }
+}
+
+/// Someone who types a path where a snapshot is expected is told how to say it.
+fn check_name(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<()> {
+    match workspace.resolve(name) {
+        Err(error @ Error::UnknownSnapshot { .. }) if context.directory()?.join(name).symlink_metadata().is_ok() => {
+            Err(Failure::from(error).hint(format!("to bring back the path: `belay restore @latest {name}`")))
+        }
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(()),
+    }
+}
+
+fn extract(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    name: Option<&str>,
+    paths: &[Vec<u8>],
+    to: &std::path::Path,
+) -> Result<ExitCode> {
+    let snapshot = match name {
+        Some(name) => workspace.resolve(name)?,
+        None => workspace.resolve("@pre-run").or_else(|_| workspace.resolve("@latest"))?,
+    };
+    let meter = context.ui.meter("Extracting");
+    let applied = workspace.extract(&snapshot, paths, &context.directory()?.join(to), context.work(&meter))?;
+    drop(meter);
+    let incomplete = !applied.left.is_empty();
+    if context.ui.json {
+        context.ui.print_json(&json!({
+            "snapshot": view::snapshot_json(&snapshot),
+            "to": to.to_string_lossy(),
+            "written": applied.changed,
+            "left": applied.left.iter().map(view::left_json).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        context.ui.say(format_args!("Extracting {} to {}... done", snapshot.id, view::path(to)));
+        view::say_left(context.ui, &applied.left);
+    }
+    Ok(if incomplete { ExitCode::from(Kind::Incomplete.exit_code()) } else { ExitCode::SUCCESS })
+}

@@ -2,8 +2,12 @@
 
 use std::process::ExitCode;
 
+use belay_session::Trust;
+use serde_json::json;
+
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Failure, Result};
+use crate::ui::escape;
 
 /// Trust the belay.toml (or .yaml) of the workspace as it is now
 ///
@@ -24,3 +28,41 @@ const EXAMPLES: &str = "\
 Examples:
   belay trust
   belay trust --revoke";
+
+/// Grants or withdraws trust.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace_or_new(&home, &context.directory()?)?;
+    if args.revoke {
+        let had = workspace.revoke_trust()?;
+        if context.ui.json {
+            context.ui.print_json(&json!({ "revoked": had }))?;
+        } else {
+            context.ui.say(if had { "It is trusted no longer." } else { "Nothing was trusted." });
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let file = match workspace.trust() {
+        Trust::Absent => {
+            return Err(Failure::not_found("this workspace has no belay.toml or belay.yaml").untouched());
+        }
+        Trust::Trusted { file } => {
+            context.ui.say(format_args!("{} is trusted already.", escape::printable(file.as_bytes())));
+            file.clone()
+        }
+        Trust::Untrusted { file, ignored } => {
+            let name = escape::printable(file.as_bytes());
+            context.ui.say(format_args!("{name} would set: {}", ignored.join(", ")));
+            if !args.yes {
+                context.ui.confirm(&format!("Trust {name} as it is now?"))?;
+            }
+            workspace.grant_trust()?;
+            context.ui.say(format_args!("{name} is trusted until it changes."));
+            file.clone()
+        }
+    };
+    if context.ui.json {
+        context.ui.print_json(&json!({ "trusted": file }))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -2,9 +2,12 @@
 
 use std::process::ExitCode;
 
+use belay_session::Goal;
+
 use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::Result;
+use crate::rewind::rewind;
 
 /// Take back the last rollback
 ///
@@ -22,3 +25,10 @@ Examples:
   belay undo
   belay undo --dry-run
   belay undo -y";
+
+/// Takes back the last rollback.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    rewind(context, &workspace, Goal::Undo, Vec::new(), &args.how)
+}

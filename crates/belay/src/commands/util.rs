@@ -34,7 +34,7 @@ enum Action {
 }
 
 /// Generates what was asked for.
-pub(crate) fn run(context: &Context, args: Args) -> Result<ExitCode> {
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     match args.action {
         Action::Man { dir } => man(&dir)?,
         Action::Markdown => {
