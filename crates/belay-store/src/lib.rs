@@ -28,7 +28,7 @@ pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Qu
 pub use diff::{Change, Scope, Sides, What, diff};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
-pub use filter::{Filter, Ignored, Judge, Verdict};
+pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
 pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget};
