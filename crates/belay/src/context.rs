@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Env, Format, Home, HomeOptions, Ids, Recovered, Settings, Sources, Text, Work, Workspace,
+    Arrival, Clock, Consent, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work, Workspace,
 };
 use jiff::tz::TimeZone;
 
@@ -160,9 +160,9 @@ fn not_a_workspace(directory: &Path) -> Failure {
 }
 
 /// A variable that stands for no key is handed on all the same: a misspelt one must be an error, not silence.
-fn override_of(name: &str, value: &str) -> Env {
+fn override_of(name: &str, value: &str) -> Override {
     let key = Settings::key_of_variable(name).map_or_else(|| name.to_ascii_lowercase().replace("__", "."), str::to_owned);
-    Env { name: format!("BELAY_{name}"), key, value: value.to_owned() }
+    Override { name: format!("BELAY_{name}"), key, value: value.to_owned() }
 }
 
 /// Reads `base.toml`, or else `base.yaml` or `base.yml`; none of them is an ordinary state.

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use belay_session::{PruneRule, Pruned, Snapshot, Timeline, Workspace};
 use jiff::{SignedDuration, Timestamp};
@@ -62,11 +61,11 @@ struct PruneArgs {
     keep: Option<usize>,
 
     /// Delete what is older than this, such as 7d or 36h
-    #[arg(long, value_name = "SPAN", value_parser = quantity::parse_span)]
-    older_than: Option<Duration>,
+    #[arg(long, value_name = "SPAN", value_parser = belay_session::parse_span)]
+    older_than: Option<SignedDuration>,
 
     /// Delete until the store takes no more than this, such as 2GiB
-    #[arg(long, value_name = "SIZE", value_parser = quantity::parse_size)]
+    #[arg(long, value_name = "SIZE", value_parser = belay_session::parse_size)]
     budget: Option<u64>,
 
     /// Only show what would be deleted
@@ -226,7 +225,7 @@ fn warn_of_damage(context: &Context<'_>, timeline: &Timeline) {
 fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> Result<()> {
     let rule = match (args.keep, args.older_than, args.budget) {
         (Some(keep), _, _) => PruneRule::Keep(keep),
-        (_, Some(span), _) => PruneRule::OlderThan(SignedDuration::try_from(span).unwrap_or(SignedDuration::MAX)),
+        (_, Some(span), _) => PruneRule::OlderThan(span),
         (_, _, budget) => PruneRule::Budget(budget.unwrap_or(u64::MAX)),
     };
     let plan = workspace.plan_prune(rule)?;

@@ -1,8 +1,8 @@
-//! Sizes, counts and ages as a person reads them, and sizes and spans as a person types them.
+//! Sizes, counts and ages as a person reads them.
 
 use std::time::Duration;
 
-use jiff::{SpanRound, Timestamp, ToSpan, Unit, tz::TimeZone};
+use jiff::{Timestamp, tz::TimeZone};
 
 /// `812 B`, `1.2 KB`, `45 KB`, `2.1 GB`.
 pub(crate) fn size(bytes: u64) -> String {
@@ -17,26 +17,6 @@ pub(crate) fn size(bytes: u64) -> String {
         unit += 1;
     }
     if value < 9.95 { format!("{value:.1} {}", UNITS[unit]) } else { format!("{value:.0} {}", UNITS[unit]) }
-}
-
-/// A size read from the command line: `500MB`, `2GiB`, `1048576`.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    text.parse::<bytesize::ByteSize>().map(|size| size.as_u64()).map_err(|_| {
-        format!("`{text}` is not a size; write a number with a unit, such as 500MB or 2GiB")
-    })
-}
-
-/// A span of time read from the command line: `7d`, `36h`, `2 weeks`; days have 24 hours.
-pub(crate) fn parse_span(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a span of time; write for example 7d, 36h or 2w");
-    let span: jiff::Span = text.parse().map_err(|_| wrong())?;
-    let round = SpanRound::new().largest(Unit::Second).days_are_24_hours();
-    let months = span.get_years() != 0 || span.get_months() != 0;
-    if months || span.is_negative() {
-        return Err(wrong());
-    }
-    let seconds = span.round(round).map_err(|_| wrong())?.get_seconds();
-    u64::try_from(seconds).map(Duration::from_secs).map_err(|_| wrong())
 }
 
 /// `just now`, `45 min ago`, `2 hours ago`, `3 days ago`, and the date when it is longer than two weeks.
@@ -91,14 +71,10 @@ pub(crate) fn took(duration: Duration) -> String {
     }
 }
 
-/// When a span ends that began `before` now.
-pub(crate) fn earlier(now: Timestamp, before: Duration) -> Timestamp {
-    let seconds = i64::try_from(before.as_secs()).unwrap_or(i64::MAX);
-    now.checked_sub(seconds.seconds()).unwrap_or(Timestamp::MIN)
-}
-
 #[cfg(test)]
 mod tests {
+    use jiff::ToSpan;
+
     use super::*;
 
     #[test]
@@ -108,19 +84,6 @@ mod tests {
         for (bytes, text) in cases {
             assert_eq!(size(bytes), text);
         }
-    }
-
-    #[test]
-    fn typed_sizes_and_spans_are_understood_or_refused() {
-        assert_eq!(parse_size("2GiB"), Ok(2 << 30));
-        assert_eq!(parse_size("500 MB"), Ok(500_000_000));
-        assert!(parse_size("lots").is_err());
-        assert_eq!(parse_span("7d"), Ok(Duration::from_secs(7 * 86_400)));
-        assert_eq!(parse_span("36h"), Ok(Duration::from_secs(36 * 3600)));
-        assert_eq!(parse_span("2w"), Ok(Duration::from_secs(14 * 86_400)));
-        assert!(parse_span("-1d").is_err());
-        assert!(parse_span("1mo").is_err());
-        assert!(parse_span("soon").is_err());
     }
 
     #[test]
