@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work, Workspace,
+    Arrival, Clock, Consent, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work,
+    Workspace,
 };
 use jiff::tz::TimeZone;
 
@@ -45,9 +46,8 @@ impl<'u> Context<'u> {
 
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
-        let clock = self.environment.fixed_time.map_or_else(Clock::system, |at| Clock::new(move || at));
-        let ids = self.environment.id_seed.map_or_else(Ids::random, Ids::seeded);
-        let options = HomeOptions { algorithm, clock, ids, zone: TimeZone::system() };
+        let zone = TimeZone::system();
+        let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone };
         Ok(Home::open(&self.environment.home, options)?)
     }
 
@@ -122,7 +122,9 @@ impl<'u> Context<'u> {
         let target = &recovered.target;
         match (&recovered.failed, recovered.reversed) {
             (Some(why), _) => {
-                self.ui.warn(format_args!("the {kind} to {target} of {when} was interrupted and cannot be finished: {why}"));
+                self.ui.warn(format_args!(
+                    "the {kind} to {target} of {when} was interrupted and cannot be finished: {why}"
+                ));
                 self.ui.hint(format_args!("what was there before it is in {}", recovered.safety));
             }
             (None, true) => self.ui.warn(format_args!(
@@ -141,7 +143,9 @@ impl<'u> Context<'u> {
 fn arrival_news(arrival: &Arrival) -> Option<String> {
     match arrival {
         Arrival::Known | Arrival::New => None,
-        Arrival::Moved { from } => Some(format!("This workspace was at {} before; its history came along.", view::path(from))),
+        Arrival::Moved { from } => {
+            Some(format!("This workspace was at {} before; its history came along.", view::path(from)))
+        }
         Arrival::Replaced => Some("Another directory was here before; this one continues its history.".to_owned()),
         Arrival::CopiedFrom { path } => {
             Some(format!("This looks like a copy of {}; it has a history of its own from now on.", view::path(path)))
@@ -161,7 +165,8 @@ fn not_a_workspace(directory: &Path) -> Failure {
 
 /// A variable that stands for no key is handed on all the same: a misspelt one must be an error, not silence.
 fn override_of(name: &str, value: &str) -> Override {
-    let key = Settings::key_of_variable(name).map_or_else(|| name.to_ascii_lowercase().replace("__", "."), str::to_owned);
+    let key =
+        Settings::key_of_variable(name).map_or_else(|| name.to_ascii_lowercase().replace("__", "."), str::to_owned);
     Override { name: format!("BELAY_{name}"), key, value: value.to_owned() }
 }
 

@@ -5,7 +5,6 @@ use std::env;
 use std::path::PathBuf;
 
 use etcetera::BaseStrategy;
-use jiff::Timestamp;
 
 use crate::error::{Failure, Kind, Result};
 
@@ -26,10 +25,6 @@ pub(crate) struct Environment {
     pub(crate) overrides: BTreeMap<String, String>,
     /// The pager for long output, unless none is wanted.
     pub(crate) pager: Option<String>,
-    /// A clock that stands still, so that a transcript can be compared.
-    pub(crate) fixed_time: Option<Timestamp>,
-    /// Where ids start from, so that a transcript can be compared.
-    pub(crate) id_seed: Option<u64>,
 }
 
 impl Environment {
@@ -44,13 +39,14 @@ impl Environment {
             None => strategy.as_ref().map(|s| s.config_dir().join("belay/config")).ok_or_else(homeless)?,
         };
         Ok(Environment {
-            home: std::path::absolute(home).map_err(|error| Failure::system("cannot find the current directory", &error))?,
+            home: std::path::absolute(home)
+                .map_err(|error| Failure::system("cannot find the current directory", &error))?,
             user_home: strategy.map(|strategy| strategy.home_dir().to_owned()),
             user_config,
             corp_config: PathBuf::from("/etc/belay/corp"),
-            overrides: overrides(env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?)))),
-            fixed_time: env::var("BELAY_TEST_CLOCK").ok().and_then(|time| time.parse().ok()),
-            id_seed: env::var("BELAY_TEST_IDS").ok().and_then(|seed| seed.parse().ok()),
+            overrides: overrides(
+                env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))),
+            ),
             pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
         })
     }

@@ -174,8 +174,16 @@ mod tests {
 
     #[test]
     fn every_failure_has_a_documented_exit_code() {
-        let kinds = [Kind::Usage, Kind::NotFound, Kind::Refused, Kind::Incomplete, Kind::Damaged, Kind::System,
-            Kind::Interrupted, Kind::Closed];
+        let kinds = [
+            Kind::Usage,
+            Kind::NotFound,
+            Kind::Refused,
+            Kind::Incomplete,
+            Kind::Damaged,
+            Kind::System,
+            Kind::Interrupted,
+            Kind::Closed,
+        ];
         for kind in kinds {
             assert!(EXIT_CODES.iter().any(|(code, _)| *code == kind.exit_code()), "{kind:?} is not in the table");
         }
@@ -188,6 +196,9 @@ mod tests {
         let mut out = Vec::new();
         failure.write(&mut anstream::StripStream::new(&mut out)).expect("a vector takes everything");
         let text = String::from_utf8_lossy(&out);
-        assert_eq!(text, "error: cannot open the store\n  because: permission denied\n  nothing was changed\nhint: check its owner\n");
+        assert_eq!(
+            text,
+            "error: cannot open the store\n  because: permission denied\n  nothing was changed\nhint: check its owner\n"
+        );
     }
 }

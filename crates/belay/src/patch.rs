@@ -106,7 +106,9 @@ pub(crate) fn write_change(
     write_header(out, change, what)?;
     let (old, new) = names(change);
     match contents {
-        Contents::Text(before, after) if before != after => write_hunks(out, [&old, &new], &before, &after, context, raw)?,
+        Contents::Text(before, after) if before != after => {
+            write_hunks(out, [&old, &new], &before, &after, context, raw)?
+        }
         Contents::Text(..) | Contents::None => {}
         Contents::Binary => writeln!(out, "Binary files {old} and {new} differ")?,
         Contents::Large => writeln!(out, "Files {old} and {new} differ ({})", sizes(change))?,
@@ -194,7 +196,11 @@ fn write_hunks(
             let value: &[u8] = change.value();
             let line = value.strip_suffix(b"\n").unwrap_or(value);
             write!(out, "{style}{sign}")?;
-            if raw { out.write_all(line)? } else { out.write_all(visible_line(line).as_bytes())? }
+            if raw {
+                out.write_all(line)?
+            } else {
+                out.write_all(visible_line(line).as_bytes())?
+            }
             writeln!(out, "{style:#}")?;
             if change.missing_newline() {
                 writeln!(out, "\\ No newline at end of file")?;

@@ -143,8 +143,14 @@ fn summary(plan: &RewindPlan) -> String {
     let changed = steps.len() - added - removed;
     let parts = [(added, "to bring back"), (changed, "to change"), (removed, "to remove")];
     let parts = parts.iter().filter(|(number, _)| *number > 0);
-    let text: Vec<String> = parts.map(|(number, verb)| format!("{} {verb}", quantity::grouped(*number as u64))).collect();
-    format!("{}: {}; {} to write", quantity::count(steps.len() as u64, "path"), text.join(", "), quantity::size(plan.plan.bytes))
+    let text: Vec<String> =
+        parts.map(|(number, verb)| format!("{} {verb}", quantity::grouped(*number as u64))).collect();
+    format!(
+        "{}: {}; {} to write",
+        quantity::count(steps.len() as u64, "path"),
+        text.join(", "),
+        quantity::size(plan.plan.bytes)
+    )
 }
 
 fn plan_json(plan: &RewindPlan) -> serde_json::Value {

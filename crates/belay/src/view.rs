@@ -283,7 +283,9 @@ mod tests {
     #[test]
     fn modes_read_as_in_ls() {
         let entry = |mode| Entry { name: Vec::new(), meta: Meta { mode, ..Meta::default() }, kind: Kind::Fifo };
-        for (mode, text) in [(0o755, "prwxr-xr-x"), (0o4711, "prws--x--x"), (0o2640, "prw-r-S---"), (0o1777, "prwxrwxrwt")] {
+        for (mode, text) in
+            [(0o755, "prwxr-xr-x"), (0o4711, "prws--x--x"), (0o2640, "prw-r-S---"), (0o1777, "prwxrwxrwt")]
+        {
             assert_eq!(mode_text(&entry(mode)), text);
         }
     }

@@ -1,7 +1,7 @@
 //! `belay cat`: the bytes of a file as they were.
 
-use std::path::PathBuf;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::store::{Entry, Kind};

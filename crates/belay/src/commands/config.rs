@@ -60,7 +60,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     };
     if let Some(Trust::Untrusted { file, ignored }) = workspace.as_ref().map(|workspace| workspace.trust()) {
         let file = escape::printable(file.as_bytes());
-        context.ui.say(format_args!("{file} is not trusted, so these of its keys do not count: {}", ignored.join(", ")));
+        context
+            .ui
+            .say(format_args!("{file} is not trusted, so these of its keys do not count: {}", ignored.join(", ")));
         context.ui.hint("read it, then `belay trust`");
     }
     let prefix = args.prefix.as_deref().unwrap_or_default();
@@ -70,7 +72,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             .hint("`belay config list` shows every key"));
     }
     if context.ui.json {
-        let settings: Map<String, Value> = shown.iter().map(|setting| (setting.key.to_owned(), to_json(setting))).collect();
+        let settings: Map<String, Value> =
+            shown.iter().map(|setting| (setting.key.to_owned(), to_json(setting))).collect();
         context.ui.print_json(&json!({ "settings": settings }))?;
         return Ok(ExitCode::SUCCESS);
     }

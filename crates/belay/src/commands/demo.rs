@@ -78,7 +78,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         stage.narrate(&format!("\nIt is all in {}", view::path(world.path())))?;
     }
     if !context.ui.json {
-        stage.narrate(&format!("\nDone in {}. Try it on your own: belay snapshot", quantity::took(started.elapsed())))?;
+        stage
+            .narrate(&format!("\nDone in {}. Try it on your own: belay snapshot", quantity::took(started.elapsed())))?;
     }
     proof.verdict()
 }
@@ -122,13 +123,18 @@ impl Stage<'_> {
             belay.env_remove(format!("BELAY_{name}"));
         });
         let status = belay.status().map_err(|error| Failure::system("cannot start belay itself", &error))?;
-        if status.success() { Ok(()) } else { Err(Failure::new(Kind::Damaged, format!("`belay {}` failed", arguments.join(" ")))) }
+        if status.success() {
+            Ok(())
+        } else {
+            Err(Failure::new(Kind::Damaged, format!("`belay {}` failed", arguments.join(" "))))
+        }
     }
 
     fn rogue(&self, command: &str, why: &str) -> Result<()> {
         let (bad, dim) = (style::BAD, style::DIM);
         self.narrate(&format!("{bad}$ {command}{bad:#}\n    {dim}{why}{dim:#}"))?;
-        let status = Command::new("sh").args(["-euc", command]).current_dir(&self.project).stdin(Stdio::null()).status();
+        let status =
+            Command::new("sh").args(["-euc", command]).current_dir(&self.project).stdin(Stdio::null()).status();
         match status {
             Ok(status) if status.success() => Ok(()),
             Ok(_) => Err(Failure::new(Kind::System, format!("the agent could not do its work: {command}"))),
@@ -155,16 +161,23 @@ impl Proof {
                 "identical": self.before == self.after,
             }));
         }
-        stage.narrate("\nProof: BLAKE3 over type, mode, owner, time, size, bytes, link text and hard links of every path,")?;
+        stage.narrate(
+            "\nProof: BLAKE3 over type, mode, owner, time, size, bytes, link text and hard links of every path,",
+        )?;
         stage.narrate("by a walk that knows nothing of belay's store:")?;
         for (name, seen) in [("before", &self.before), ("wrecked", &self.wrecked), ("after", &self.after)] {
-            stage.narrate(&format!("  {name:<8} {}  {}", seen.hash(), quantity::count(seen.lines.len() as u64, "path")))?;
+            stage.narrate(&format!(
+                "  {name:<8} {}  {}",
+                seen.hash(),
+                quantity::count(seen.lines.len() as u64, "path")
+            ))?;
         }
         let (good, bad) = (style::GOOD, style::BAD);
         if self.before == self.after {
             stage.narrate(&format!("{good}Every byte and every bit is as before.{good:#}"))?;
         } else {
-            stage.narrate(&format!("{bad}These differ:{bad:#}\n{}", self.after.differences(&self.before).join("\n")))?;
+            stage
+                .narrate(&format!("{bad}These differ:{bad:#}\n{}", self.after.differences(&self.before).join("\n")))?;
         }
         if has_git && project::git_is_sound(&stage.project) {
             stage.narrate("git fsck --full finds nothing wrong, and git status is clean.")?;

@@ -82,7 +82,13 @@ fn present(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<Tree> {
     Ok(workspace.present(context.work(&meter))?)
 }
 
-fn write(context: &Context<'_>, out: &mut Out, sides: &Comparison<'_>, changes: Vec<Change>, args: &Args) -> Result<()> {
+fn write(
+    context: &Context<'_>,
+    out: &mut Out,
+    sides: &Comparison<'_>,
+    changes: Vec<Change>,
+    args: &Args,
+) -> Result<()> {
     if context.ui.json {
         return changes.iter().try_for_each(|change| out.json(&view::change_json(change)));
     }

@@ -77,7 +77,8 @@ fn write_snapshots(out: &mut Out, home: &Home, row: &DuRow) -> Result<()> {
 
 fn to_json(home: &Home, du: &Du) -> Value {
     let workspaces = du.workspaces.iter().map(|row| {
-        let weighed = |(snapshot, freed): &(belay_session::Snapshot, u64)| json!({ "id": snapshot.id, "freed_bytes": freed });
+        let weighed =
+            |(snapshot, freed): &(belay_session::Snapshot, u64)| json!({ "id": snapshot.id, "freed_bytes": freed });
         json!({
             "workspace": row.id,
             "path": row.path.to_string_lossy(),

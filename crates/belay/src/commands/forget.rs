@@ -1,7 +1,7 @@
 //! `belay forget`: erases paths from all history.
 
-use std::path::PathBuf;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::{Forget, ForgetReport};
@@ -59,7 +59,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return dry_run(context, &plan);
     }
     if !args.yes {
-        context.ui.say(format_args!("{} hold them: {}", count(plan.snapshots.len() as u64, "snapshot"), view::ids(&plan.snapshots)));
+        context.ui.say(format_args!(
+            "{} hold them: {}",
+            count(plan.snapshots.len() as u64, "snapshot"),
+            view::ids(&plan.snapshots)
+        ));
         context.ui.confirm("Erase them from all of these for good? This cannot be undone.")?;
     }
     let meter = context.ui.meter("Rewriting");
@@ -78,7 +82,12 @@ fn dry_run(context: &Context<'_>, plan: &Forget) -> Result<ExitCode> {
         }))?;
     } else {
         let mut out = context.ui.out();
-        writeln!(out, "Would rewrite {}: {}", count(plan.snapshots.len() as u64, "snapshot"), view::ids(&plan.snapshots))?;
+        writeln!(
+            out,
+            "Would rewrite {}: {}",
+            count(plan.snapshots.len() as u64, "snapshot"),
+            view::ids(&plan.snapshots)
+        )?;
         out.finish()?;
     }
     Ok(ExitCode::SUCCESS)
@@ -95,8 +104,17 @@ fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<(
         }));
     }
     let mut out = context.ui.out();
-    writeln!(out, "Rewrote {} (freed {}).", count(report.rewritten.len() as u64, "snapshot"), size(report.freed_bytes))?;
-    writeln!(out, "Gone from the store, looked for each and found none: {}.", count(report.gone.len() as u64, "object"))?;
+    writeln!(
+        out,
+        "Rewrote {} (freed {}).",
+        count(report.rewritten.len() as u64, "snapshot"),
+        size(report.freed_bytes)
+    )?;
+    writeln!(
+        out,
+        "Gone from the store, looked for each and found none: {}.",
+        count(report.gone.len() as u64, "object")
+    )?;
     report.gone.iter().try_for_each(|hash| writeln!(out, "  {hash}"))?;
     out.finish()?;
     if !report.shared.is_empty() {

@@ -1,7 +1,7 @@
 //! `belay ls`: what a snapshot holds.
 
-use std::path::PathBuf;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::store::{Entry, FileType, Kind};
@@ -56,7 +56,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Failure::not_found(format!("{} is not in {}", view::relative(&path), snapshot.id))
             .hint("`belay find NAME` tells which snapshots hold a path")
     })?;
-    let mut lister = Lister { workspace: &workspace, tree: &tree, out: context.ui.paged(), json: context.ui.json, args: &args };
+    let mut lister =
+        Lister { workspace: &workspace, tree: &tree, out: context.ui.paged(), json: context.ui.json, args: &args };
     if matches!(entry.kind, Kind::Dir { .. }) {
         lister.directory(&path)?;
     } else {

@@ -94,8 +94,7 @@ struct DeleteArgs {
     yes: bool,
 }
 
-const KINDS: [&str; 10] =
-    ["pre-run", "git", "build", "idle", "auto", "manual", "turn", "tool", "safety", "final"];
+const KINDS: [&str; 10] = ["pre-run", "git", "build", "idle", "auto", "manual", "turn", "tool", "safety", "final"];
 
 const EXAMPLES: &str = "\
 Examples:
@@ -201,7 +200,8 @@ fn long_row(snapshot: &Snapshot) -> Vec<Cell> {
 
 fn first_cells(snapshot: &Snapshot) -> [Cell; 3] {
     let mark = if snapshot.is_partial() { "*" } else { "" };
-    let size = if snapshot.size_delta == 0 { "-".to_owned() } else { format!("+{}", quantity::size(snapshot.size_delta)) };
+    let size =
+        if snapshot.size_delta == 0 { "-".to_owned() } else { format!("+{}", quantity::size(snapshot.size_delta)) };
     [Cell::new(format!("{}{mark}", snapshot.id), style::ID), snapshot.kind.name().into(), size.into()]
 }
 

@@ -111,7 +111,8 @@ fn line_of(one: &Unprotected) -> String {
     let style = if one.reason.is_wanted() { style::DIM } else { style::CAUTION };
     let at_least = if one.at_least { "over " } else { "" };
     let bytes = one.bytes.map(|bytes| format!(", {at_least}{}", size(bytes))).unwrap_or_default();
-    let detail = if one.detail.is_empty() { String::new() } else { format!(": {}", escape::printable(one.detail.as_bytes())) };
+    let detail =
+        if one.detail.is_empty() { String::new() } else { format!(": {}", escape::printable(one.detail.as_bytes())) };
     format!("{} {style}({}{detail}{bytes}){style:#}", view::relative(&one.path), view::gap_name(one.reason))
 }
 
@@ -119,11 +120,20 @@ fn line_of(one: &Unprotected) -> String {
 fn advice(unprotected: &[Unprotected]) -> Vec<&'static str> {
     let has = |kind: GapKind| unprotected.iter().any(|one| one.reason == kind);
     let all = [
-        (has(GapKind::Regenerable), "To protect what can be made again: belay snapshot --all, or snapshots.exclude.gitignored = \"capture\""),
-        (has(GapKind::GitIgnored), "To protect what git ignores: snapshots.exclude.gitignored = \"regenerable\" or \"capture\""),
+        (
+            has(GapKind::Regenerable),
+            "To protect what can be made again: belay snapshot --all, or snapshots.exclude.gitignored = \"capture\"",
+        ),
+        (
+            has(GapKind::GitIgnored),
+            "To protect what git ignores: snapshots.exclude.gitignored = \"regenerable\" or \"capture\"",
+        ),
         (has(GapKind::Excluded), "Excluded by your configuration: belay config list --origin snapshots.exclude"),
         (has(GapKind::Unreadable), "Unreadable for you; no rollback will touch it"),
-        (has(GapKind::Mount), "Another filesystem is mounted there; it is not crossed unless snapshots.cross_mounts is set"),
+        (
+            has(GapKind::Mount),
+            "Another filesystem is mounted there; it is not crossed unless snapshots.cross_mounts is set",
+        ),
         (has(GapKind::Hung), "It did not answer in time; no rollback will touch it"),
         (has(GapKind::OverLimit), "Over a limit: raise snapshots.limits.max_entries or snapshots.limits.max_bytes"),
     ];

@@ -54,7 +54,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }
         out.finish()?;
         if !is_sound && repaired.is_none() {
-            context.ui.hint("`belay verify --deep --repair` heals what a workspace still holds; nothing is restored from damage");
+            context.ui.hint(
+                "`belay verify --deep --repair` heals what a workspace still holds; nothing is restored from damage",
+            );
         }
     }
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })

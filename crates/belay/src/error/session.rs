@@ -51,9 +51,8 @@ fn message_of(error: &Error) -> String {
 fn advise(failure: Failure, error: &Error) -> Failure {
     let failure = failure.untouched();
     match error {
-        Error::NoWorkspace(_) => {
-            failure.hint("`belay snapshot` makes it one and protects it; `belay workspaces` lists those that belay knows")
-        }
+        Error::NoWorkspace(_) => failure
+            .hint("`belay snapshot` makes it one and protects it; `belay workspaces` lists those that belay knows"),
         Error::NeedsConsent(_) => failure.hint("add --yes-really if you mean it"),
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
@@ -67,13 +66,19 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::LabelInUse { id, .. } => {
             failure.hint(format!("choose another label, or delete that one with `belay snapshots delete {id}`"))
         }
-        Error::PoolFull { .. } => failure.hint("delete one with `belay snapshots delete`, or raise snapshots.pools.manual_max"),
+        Error::PoolFull { .. } => {
+            failure.hint("delete one with `belay snapshots delete`, or raise snapshots.pools.manual_max")
+        }
         Error::Protected { id } => {
             failure.hint(format!("`belay snapshots delete {id}` with snapshots.retention.delete_initial = true"))
         }
         Error::NotInSnapshot { .. } => failure.hint("`belay find NAME` tells which snapshots hold a path"),
-        Error::OutsideWorkspace { .. } => failure.hint("name a path inside the workspace, or another workspace with -C"),
-        Error::NothingTo(_) => failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them"),
+        Error::OutsideWorkspace { .. } => {
+            failure.hint("name a path inside the workspace, or another workspace with -C")
+        }
+        Error::NothingTo(_) => {
+            failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
+        }
         Error::RollbackBusy => failure.hint("try again when it has ended"),
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
             failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")

@@ -79,8 +79,17 @@ mod tests {
 
     #[test]
     fn sizes_have_two_or_three_digits() {
-        let cases = [(0, "0 B"), (999, "999 B"), (1000, "1.0 KB"), (12_345, "12 KB"), (999_499, "999 KB"),
-            (999_500, "1.0 MB"), (234_000, "234 KB"), (5 << 30, "5.4 GB"), (u64::MAX, "18 EB")];
+        let cases = [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 KB"),
+            (12_345, "12 KB"),
+            (999_499, "999 KB"),
+            (999_500, "1.0 MB"),
+            (234_000, "234 KB"),
+            (5 << 30, "5.4 GB"),
+            (u64::MAX, "18 EB"),
+        ];
         for (bytes, text) in cases {
             assert_eq!(size(bytes), text);
         }
@@ -89,8 +98,15 @@ mod tests {
     #[test]
     fn ages_read_as_in_a_conversation() {
         let now: Timestamp = "2026-01-20T12:00:00Z".parse().expect("a timestamp");
-        let cases = [(0, "just now"), (30, "30 s ago"), (600, "10 min ago"), (3600, "1 hour ago"),
-            (7200, "2 hours ago"), (86_400, "1 day ago"), (-50, "just now")];
+        let cases = [
+            (0, "just now"),
+            (30, "30 s ago"),
+            (600, "10 min ago"),
+            (3600, "1 hour ago"),
+            (7200, "2 hours ago"),
+            (86_400, "1 day ago"),
+            (-50, "just now"),
+        ];
         for (seconds, text) in cases {
             assert_eq!(age(now - i64::from(seconds).seconds(), now), text);
         }
