@@ -18,7 +18,7 @@ mod metadata;
 mod xattr;
 
 pub use metadata::InodeFlags;
-pub(crate) use xattr::read_file_xattrs;
+pub(crate) use xattr::read_open_xattrs;
 
 /// How a directory is opened so that it can be listed.
 pub(crate) const LISTING: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);

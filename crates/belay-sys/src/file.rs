@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 
 use rustix::fs::{Advice, SeekFrom};
 use rustix::io::Errno;
@@ -56,5 +57,5 @@ pub fn advise_sequential(file: &File) -> io::Result<()> {
 
 /// The extended attributes of an open file, sorted; cheaper than asking by name.
 pub fn file_xattrs(file: &File) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    crate::dir::read_file_xattrs(file)
+    crate::dir::read_open_xattrs(file.as_fd())
 }

@@ -40,7 +40,7 @@ impl Root {
 
     /// A root beneath this one.
     pub fn subdir(&self, rel: &[u8]) -> io::Result<Root> {
-        Ok(Root { fd: open_beneath(self.as_fd(), rel, PASSING, self.mounts)?, mounts: self.mounts })
+        Ok(Root { fd: self.open_passing(rel)?, mounts: self.mounts })
     }
 
     /// Opens a directory for listing.
@@ -51,8 +51,15 @@ impl Root {
 
     /// Opens a directory whose children can be reached but not listed; needs no read permission on it.
     pub fn dir_path_only(&self, rel: &[u8]) -> io::Result<Dir> {
-        let fd = open_beneath(self.as_fd(), rel, PASSING, self.mounts)?;
-        Ok(Dir::new(fd, self.mounts))
+        Ok(Dir::new(self.open_passing(rel)?, self.mounts))
+    }
+
+    fn open_passing(&self, rel: &[u8]) -> io::Result<OwnedFd> {
+        if rel.is_empty() {
+            // Opening `.` anew would ask for the search permission that a closed root does not give.
+            return self.fd.try_clone();
+        }
+        open_beneath(self.as_fd(), rel, PASSING, self.mounts)
     }
 
     /// Lets accesses pass through mount points inside the tree, or stops them with EXDEV.

@@ -3,8 +3,8 @@
 //! Invariants: only attributes that mean the same on another day are reported (see [`is_kept`]); one that is
 //! listed but may not be read is an error, because a restore would take its absence for the truth.
 
-use std::fs::File;
 use std::io;
+use std::os::fd::BorrowedFd;
 
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
@@ -39,6 +39,11 @@ impl Dir {
 
     /// The extended attributes of the directory itself, sorted.
     pub fn self_xattrs(&self) -> io::Result<Xattrs> {
+        match read_open_xattrs(self.as_fd()) {
+            // The answer to an O_PATH handle, which only a path can stand for here.
+            Err(error) if error.raw_os_error() == Some(Errno::BADF.raw_os_error()) => {}
+            result => return result,
+        }
         let path = handle_path(self.as_fd());
         read_all(&|buffer| rustix::fs::listxattr(&path, buffer), &|key, buffer| {
             rustix::fs::getxattr(&path, key, buffer)
@@ -78,8 +83,8 @@ impl Dir {
     }
 }
 
-pub(crate) fn read_file_xattrs(file: &File) -> io::Result<Xattrs> {
-    read_all(&|buffer| rustix::fs::flistxattr(file, buffer), &|key, buffer| rustix::fs::fgetxattr(file, key, buffer))
+pub(crate) fn read_open_xattrs(fd: BorrowedFd<'_>) -> io::Result<Xattrs> {
+    read_all(&|buffer| rustix::fs::flistxattr(fd, buffer), &|key, buffer| rustix::fs::fgetxattr(fd, key, buffer))
 }
 
 type ListInto<'a> = dyn Fn(&mut [u8]) -> Result<usize, Errno> + 'a;
@@ -116,7 +121,9 @@ fn read_whole(read: &ListInto<'_>) -> Result<Vec<u8>, Errno> {
 
 /// Labels of security modules and of a lower layer belong to the machine, not to the workspace.
 fn is_kept(key: &[u8]) -> bool {
-    let trusted = key.starts_with(b"trusted.") && !key.starts_with(b"trusted.overlay.");
+    // XFS shows root its own encoding of an access control list beside the list itself.
+    let machinery = key.starts_with(b"trusted.overlay.") || key.starts_with(b"trusted.SGI_ACL_");
+    let trusted = key.starts_with(b"trusted.") && !machinery;
     trusted || key.starts_with(b"user.") || key.starts_with(b"system.posix_acl_") || key == b"security.capability"
 }
 

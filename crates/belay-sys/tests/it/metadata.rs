@@ -123,6 +123,11 @@ fn a_closed_directory_can_be_reached_and_opened_by_its_owner() {
     assert_eq!(closed.stat_self().unwrap().mtime.sec, 77);
     root.dir(b"closed").unwrap().create_new(b"child", 0o600).unwrap();
     closed.stat(b"child").unwrap();
+
+    top.set_self_mode(0o000).unwrap();
+    assert!(root.dir(b"").is_err());
+    root.dir_path_only(b"").unwrap().set_self_mode(0o700).unwrap();
+    assert!(root.dir(b"").is_ok());
 }
 
 #[test]

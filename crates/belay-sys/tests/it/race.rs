@@ -22,13 +22,22 @@ impl Seen {
     }
 }
 
+/// Ends the other thread also when an assertion fails.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Calls `attempt` while `tree/door` alternates between a directory and a symlink to `outside`.
 fn while_swapping(attempt: impl Fn(&Root) -> Option<Dir>) {
     let temp = TempDir::new().unwrap();
     let (tree, outside) = (temp.path().join("tree"), temp.path().join("outside"));
     std::fs::create_dir_all(tree.join("door/room")).unwrap();
     std::fs::create_dir_all(outside.join("room")).unwrap();
-    symlink(&outside, tree.join("link")).unwrap();
+    symlink("../outside", tree.join("link")).unwrap();
     std::fs::write(outside.join("room/canary"), "alive").unwrap();
     let root = Root::open(&tree).unwrap();
     let handle = root.dir(b"").unwrap();
@@ -40,6 +49,7 @@ fn while_swapping(attempt: impl Fn(&Root) -> Option<Dir>) {
                 handle.exchange(b"door", &handle, b"link").unwrap();
             }
         });
+        let _stop = Stop(&done);
         let begun = Instant::now();
         let mut round = 0;
         // On a busy machine the swapping thread may not get its turn within the rounds.
@@ -53,7 +63,6 @@ fn while_swapping(attempt: impl Fn(&Root) -> Option<Dir>) {
                 None => seen.refused += 1,
             }
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert_untouched(&outside);
     assert!(seen.both(), "no race: {seen:?}");

@@ -1,6 +1,6 @@
 //! Extended attributes, access control lists, capabilities.
 
-use belay_sys::{Dir, FileType, file_xattrs, is_root};
+use belay_sys::{Dir, FileType, Root, file_xattrs, is_root};
 
 use crate::{rerun, world_dir};
 
@@ -53,7 +53,7 @@ fn attributes_come_back_sorted_and_byte_for_byte() {
 
 #[test]
 fn many_attributes_are_all_found() {
-    let (_temp, dir) = world_dir();
+    let (temp, dir) = world_dir();
     if !offered(&dir) {
         return;
     }
@@ -64,6 +64,8 @@ fn many_attributes_are_all_found() {
     let found: Vec<_> =
         dir.self_xattrs().unwrap().into_iter().map(|(key, _)| String::from_utf8(key).unwrap()).collect();
     assert_eq!(found, names);
+    let unlisted = Root::open(temp.path()).unwrap().dir_path_only(b"").unwrap();
+    assert_eq!(unlisted.self_xattrs().unwrap(), dir.self_xattrs().unwrap());
 }
 
 #[test]
