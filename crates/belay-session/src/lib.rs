@@ -15,6 +15,7 @@ mod history;
 mod home;
 mod identity;
 mod intent;
+mod log;
 mod maintenance;
 mod nearest;
 mod pools;

@@ -115,6 +115,12 @@ pub struct Cause {
     pub trigger: Option<String>,
 }
 
+impl Cause {
+    fn is_unknown(&self) -> bool {
+        *self == Cause::default()
+    }
+}
+
 /// One snapshot of a workspace, as its timeline records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
@@ -140,7 +146,7 @@ pub struct Snapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot: Option<u32>,
     /// What caused it.
-    #[serde(flatten)]
+    #[serde(default, skip_serializing_if = "Cause::is_unknown")]
     pub cause: Cause,
     /// The snapshot before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,18 +267,79 @@ impl PathText {
     }
 }
 
+/// One line of a timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Record {
+    /// A snapshot was taken.
+    Snapshot(Box<Snapshot>),
+    /// Snapshots were deleted.
+    Delete { ids: Vec<String>, why: Why, at: Timestamp },
+    /// The workspace was taken back or forward.
+    Rewind(Rewound),
+    /// Snapshots were rewritten without certain paths.
+    Forget { rewritten: Vec<Rewritten>, at: Timestamp },
+    /// What a rewritten timeline must remember of the records it dropped.
+    Base {
+        numbers: u64,
+        latest_at: Timestamp,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        auto_slot: Option<u32>,
+    },
+}
+
+/// Why snapshots were deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Why {
+    /// Somebody asked.
+    Asked,
+    /// A prune's rule.
+    Pruned,
+    /// The store's budget.
+    Budget,
+}
+
+/// A snapshot's new content after certain paths were erased from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rewritten {
+    pub(crate) id: String,
+    #[serde(with = "hex")]
+    pub(crate) root: Hash,
+    #[serde(with = "hex")]
+    pub(crate) manifest: Hash,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
 /// Hashes as hexadecimal text.
 pub(crate) mod hex {
+    use std::fmt;
+
+    use serde::de::{Deserializer, Error, Visitor};
+    use serde::ser::Serializer;
+
     use super::Hash;
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-    use std::borrow::Cow;
 
     pub(crate) fn serialize<S: Serializer>(hash: &Hash, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(&hash.to_hex())
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Hash, D::Error> {
-        let text = Cow::<str>::deserialize(input)?;
-        Hash::from_hex(&text).ok_or_else(|| D::Error::custom("a hash has 64 hexadecimal characters"))
+        input.deserialize_str(Hex)
+    }
+
+    struct Hex;
+
+    impl Visitor<'_> for Hex {
+        type Value = Hash;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("64 hexadecimal characters")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Hash, E> {
+            Hash::from_hex(text).ok_or_else(|| E::custom("a hash has 64 hexadecimal characters"))
+        }
     }
 }
