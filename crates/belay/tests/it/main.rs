@@ -1,0 +1,13 @@
+//! The real program, as a user runs it: whole standard output, standard error and exit status.
+
+mod demo;
+mod diff;
+mod erasing;
+mod hostile;
+mod looking;
+mod manners;
+mod rewinding;
+mod settings;
+mod snapshots;
+mod upkeep;
+mod world;
