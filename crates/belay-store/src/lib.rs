@@ -19,13 +19,15 @@ mod history;
 mod manifest;
 mod objects;
 mod pack;
+#[cfg(test)]
+mod planted;
 mod restore;
 mod statcache;
 mod tree;
 mod verify;
 
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
-pub use diff::{Change, Scope, Sides, What, diff};
+pub use diff::{Change, Rename, Scope, Sides, What, diff, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};

@@ -13,6 +13,9 @@ use super::{Filter, Ignored, Regenerable};
 use crate::error::{Error, Result};
 use crate::tree::Opaque;
 
+/// The longest path that the kernel takes in one piece, less the name of an ignore file.
+const IGNORE_DIR_BYTES_MAX: usize = 4096 - "/.gitignore".len();
+
 /// Whether a path is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -108,7 +111,9 @@ impl Judge {
     /// The rules inside directory `dir`, of which `ignore` are the texts of the ignore files, if it has any: of its
     /// `.gitignore`, and after it of its `.git/info/exclude`.
     pub fn enter(&self, parent: &Arc<Rules>, dir: &[u8], ignore: &[&[u8]]) -> Arc<Rules> {
-        if ignore.is_empty() || self.gitignored == Ignored::Capture {
+        // Git cannot read ignore files deeper than this, and a longer chain would make decisions slow.
+        let too_deep = dir.len() > IGNORE_DIR_BYTES_MAX;
+        if ignore.is_empty() || too_deep || self.gitignored == Ignored::Capture {
             return Arc::clone(parent);
         }
         parent.with_files(self.full(dir), ignore)
@@ -197,7 +202,7 @@ impl Judge {
         let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
         forced
             .ignores(path, is_dir)
-            .unwrap_or_else(|| above.filter_map(|dir| forced.ignores(dir, true)).last().unwrap_or(false))
+            .unwrap_or_else(|| above.filter_map(|dir| forced.ignores(dir, true)).next_back().unwrap_or(false))
     }
 
     fn full(&self, path: &[u8]) -> Vec<u8> {
