@@ -102,7 +102,24 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Re
         context.ui.warn("the store is over its budget, and nothing more may go by itself");
         context.ui.hint("`belay du --why` shows what takes the space; raise snapshots.retention.budget to keep it");
     }
+    if taken.snapshot.number == 1 {
+        say_what_is_left_out(context, workspace, taken)?;
+    }
     warn_of_gaps(context, workspace, taken)
+}
+
+/// Said once, with the first snapshot; `belay status` says it any time.
+fn say_what_is_left_out(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Result<()> {
+    const NAMED_MAX: usize = 3;
+    let coverage = workspace.coverage(&workspace.tree(&taken.snapshot)?)?;
+    let out: Vec<String> = coverage.gaps.iter().filter(|gap| gap.kind.is_wanted()).map(view::gap).collect();
+    if !out.is_empty() {
+        let more = out.len().saturating_sub(NAMED_MAX);
+        let more = if more == 0 { String::new() } else { format!(" and {} more", quantity::grouped(more as u64)) };
+        context.ui.say(format_args!("Left out: {}{more}", out[..out.len().min(NAMED_MAX)].join(", ")));
+        context.ui.hint("`belay status` shows how much that is; `belay snapshot --all` captures it too");
+    }
+    Ok(())
 }
 
 /// Whatever should have been captured and was not is named at once, not when it is missed.

@@ -135,7 +135,7 @@ fn advice(unprotected: &[Unprotected]) -> Vec<&'static str> {
             "Another filesystem is mounted there; it is not crossed unless snapshots.cross_mounts is set",
         ),
         (has(GapKind::Hung), "It did not answer in time; no rollback will touch it"),
-        (has(GapKind::OverLimit), "Over a limit: raise snapshots.limits.max_entries or snapshots.limits.max_bytes"),
+        (has(GapKind::OverLimit), "Over a limit: raise snapshots.max_entries or snapshots.max_bytes"),
     ];
     all.iter().filter(|(yes, _)| *yes).map(|(_, text)| *text).collect()
 }

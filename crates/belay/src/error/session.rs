@@ -67,7 +67,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.hint(format!("choose another label, or delete that one with `belay snapshots delete {id}`"))
         }
         Error::PoolFull { .. } => {
-            failure.hint("delete one with `belay snapshots delete`, or raise snapshots.pools.manual_max")
+            failure.hint("delete one with `belay snapshots delete`, or raise snapshots.manual_max")
         }
         Error::Protected { id } => {
             failure.hint(format!("`belay snapshots delete {id}` with snapshots.retention.delete_initial = true"))

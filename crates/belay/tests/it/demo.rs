@@ -19,7 +19,13 @@ fn the_demo_tells_its_story() {
     let mut world = World::new();
     let ran = world.belay(&["demo"]);
     assert_eq!(ran.code, 0, "{ran}");
-    for part in ["$ belay snapshot", "$ rm -rf .git", "$ belay status", "$ belay rollback", "Every byte and every bit is as before."] {
+    for part in [
+        "$ belay snapshot",
+        "$ rm -rf .git",
+        "$ belay status",
+        "$ belay rollback",
+        "Every byte and every bit is as before.",
+    ] {
         assert!(ran.stdout.contains(part), "{part:?} is missing:\n{ran}");
     }
 }

@@ -59,9 +59,18 @@ fn json_is_one_object_a_line() {
 #[test]
 fn git_can_apply_the_patch() {
     let mut world = World::new();
-    world.workspace.file("main.rs", "one\ntwo\nthree\n").file("odd name\t\u{e9}.txt", "x\n").file_mode("run.sh", "#!\n", 0o644);
+    world
+        .workspace
+        .file("main.rs", "one\ntwo\nthree\n")
+        .file("odd name\t\u{e9}.txt", "x\n")
+        .file_mode("run.sh", "#!\n", 0o644);
     world.snapshot();
-    world.workspace.file("main.rs", "one\n2\nthree").file("odd name\t\u{e9}.txt", "y\n").mode("run.sh", 0o755).file("new", "n\n");
+    world
+        .workspace
+        .file("main.rs", "one\n2\nthree")
+        .file("odd name\t\u{e9}.txt", "y\n")
+        .mode("run.sh", 0o755)
+        .file("new", "n\n");
     let patch = world.ok(&["diff"]);
     let mut git = belay_testkit::git(world.workspace.path());
     let mut child = git.args(["apply", "-R", "-"]).stdin(Stdio::piped()).spawn().expect("git starts");

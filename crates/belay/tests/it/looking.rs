@@ -35,8 +35,13 @@ fn history_names_each_version_of_a_path() {
     assert_snapshot!(world.belay(&["history", "notes.txt"]), @"");
     assert_snapshot!(world.belay(&["history", "notes.txt", "--all"]), @"");
     assert_snapshot!(world.belay(&["history", "nothing"]), @"");
-    let states: Vec<serde_json::Value> =
-        world.json(&["history", "notes.txt"]).as_array().expect("a stream").iter().map(|v| v["change"].clone()).collect();
+    let states: Vec<serde_json::Value> = world
+        .json(&["history", "notes.txt"])
+        .as_array()
+        .expect("a stream")
+        .iter()
+        .map(|v| v["change"].clone())
+        .collect();
     assert_eq!(states, ["new", "modified", "deleted"]);
 }
 

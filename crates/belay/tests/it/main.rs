@@ -9,5 +9,6 @@ mod manners;
 mod rewinding;
 mod settings;
 mod snapshots;
+mod terminal;
 mod upkeep;
 mod world;

@@ -8,8 +8,27 @@ use insta::assert_snapshot;
 use crate::world::World;
 
 const COMMANDS: &[&str] = &[
-    "snapshot", "snapshots", "status", "diff", "rollback", "undo", "redo", "restore", "history", "cat", "ls", "find",
-    "du", "gc", "verify", "forget", "workspaces", "config", "trust", "demo", "completions",
+    "snapshot",
+    "snapshots",
+    "status",
+    "diff",
+    "rollback",
+    "undo",
+    "redo",
+    "restore",
+    "history",
+    "cat",
+    "ls",
+    "find",
+    "du",
+    "gc",
+    "verify",
+    "forget",
+    "workspaces",
+    "config",
+    "trust",
+    "demo",
+    "completions",
 ];
 
 #[test]

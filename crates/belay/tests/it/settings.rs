@@ -7,7 +7,8 @@ use crate::world::World;
 #[test]
 fn every_value_has_an_origin() {
     let mut world = World::new();
-    std::fs::write(world.workspace.home().join("config.toml"), "[snapshots.exclude]\nadditional = [\"*.log\"]\n").expect("a file");
+    std::fs::write(world.workspace.home().join("config.toml"), "[snapshots.exclude]\nadditional = [\"*.log\"]\n")
+        .expect("a file");
     let mut command = world.command(&["config", "list", "--origin", "snapshots.exclude"]);
     command.env("BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED", "capture");
     assert_snapshot!(world.ran(command), @"");
@@ -31,7 +32,10 @@ fn a_misspelt_key_or_value_is_an_error_that_helps() {
 #[test]
 fn a_workspace_can_weaken_its_protection_only_once_trusted() {
     let mut world = World::new();
-    world.workspace.file("belay.toml", "[snapshots.exclude]\nadditional = [\"secret.txt\"]\n").file("secret.txt", "x\n");
+    world
+        .workspace
+        .file("belay.toml", "[snapshots.exclude]\nadditional = [\"secret.txt\"]\n")
+        .file("secret.txt", "x\n");
     world.snapshot();
     assert_eq!(world.ok(&["cat", "@latest", "secret.txt"]), "x\n", "an untrusted workspace excluded a file");
     assert_snapshot!(world.belay(&["config", "list", "snapshots.exclude.additional"]), @"");

@@ -12,7 +12,11 @@ fn a_snapshot_prints_its_name_and_a_label_is_used_once() {
     assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @"");
     assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @"");
     assert_snapshot!(world.belay(&["snapshot", "--label", "@latest"]), @"");
-    assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(2), "a refused snapshot is listed");
+    assert_eq!(
+        world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len),
+        Some(2),
+        "a refused snapshot is listed"
+    );
 }
 
 #[test]

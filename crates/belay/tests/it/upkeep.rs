@@ -53,7 +53,7 @@ fn flip_a_bit_of_the_largest_file(directory: &Path) {
 
 fn largest(directory: &Path) -> Option<PathBuf> {
     let inside = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
-    inside.filter_map(|path| if path.is_dir() { largest(&path) } else { Some(path) }).max_by_key(|path| {
-        fs::metadata(path).map(|meta| meta.len()).unwrap_or(0)
-    })
+    inside
+        .filter_map(|path| if path.is_dir() { largest(&path) } else { Some(path) })
+        .max_by_key(|path| fs::metadata(path).map(|meta| meta.len()).unwrap_or(0))
 }

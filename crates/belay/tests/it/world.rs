@@ -80,8 +80,10 @@ impl World {
         let mut words = vec!["--json"];
         words.extend(arguments);
         let text = self.ok(&words);
-        let documents: Result<Vec<serde_json::Value>, _> = serde_json::Deserializer::from_str(&text).into_iter().collect();
-        let mut documents = documents.unwrap_or_else(|error| panic!("belay {words:?} printed no JSON: {error}\n{text}"));
+        let documents: Result<Vec<serde_json::Value>, _> =
+            serde_json::Deserializer::from_str(&text).into_iter().collect();
+        let mut documents =
+            documents.unwrap_or_else(|error| panic!("belay {words:?} printed no JSON: {error}\n{text}"));
         if documents.len() == 1 { documents.remove(0) } else { documents.into() }
     }
 
