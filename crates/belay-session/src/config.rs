@@ -275,8 +275,8 @@ impl Settings {
             exclude_patterns: self.texts("snapshots.exclude.exclude_patterns"),
             exclude_globs: self.texts("snapshots.exclude.exclude_globs"),
             force_include: self.texts("snapshots.exclude.force_include"),
-            outer: Vec::new(),
             regenerable_bytes_min: self.number("snapshots.exclude.regenerable_min"),
+            ..Filter::default()
         }
     }
 }

@@ -35,6 +35,9 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// Whoever asked for bytes could not take them.
+    #[error("write the output")]
+    Output(#[source] io::Error),
     /// No known workspace holds the directory.
     #[error("{} is not in a workspace", .0.display())]
     NoWorkspace(PathBuf),

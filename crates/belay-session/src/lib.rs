@@ -7,6 +7,7 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod budget;
 mod clock;
 mod config;
 mod error;
@@ -18,9 +19,11 @@ mod intent;
 mod log;
 mod maintenance;
 mod nearest;
+mod outer;
 mod pools;
 mod present;
 mod record;
+mod recover;
 mod resolve;
 mod retention;
 mod rollback;
@@ -31,6 +34,7 @@ mod times;
 mod trust;
 mod workspace;
 
+pub use budget::Budget;
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
@@ -44,7 +48,7 @@ pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewou
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use snapshot::{SnapshotRequest, Taken};
-pub use status::{Budget, Status, Unprotected};
+pub use status::{Status, Unprotected};
 pub use timeline::Timeline;
 pub use times::{parse_size, parse_span};
 pub use trust::Trust;

@@ -1,13 +1,19 @@
 //! What is protected, since when, what is not, and what it costs.
 
-use belay_store::{Change, GapKind};
+use std::time::{Duration, Instant};
 
+use belay_store::{Change, FileType, GapKind, Scope};
+
+use crate::budget::Budget;
 use crate::error::Result;
 use crate::identity::Arrival;
 use crate::maintenance::TimelineDamage;
 use crate::record::Snapshot;
 use crate::rollback::Recovered;
 use crate::workspace::{Work, Workspace};
+
+/// Counting what is not protected must not make `status` slow.
+const COUNTING_TIME_MAX: Duration = Duration::from_millis(300);
 
 /// The state of a workspace's protection.
 #[derive(Clone, Debug)]
@@ -18,7 +24,7 @@ pub struct Status {
     pub snapshots: usize,
     /// The newest.
     pub latest: Option<Snapshot>,
-    /// What changed since then.
+    /// What changed since then; without a snapshot, nothing.
     pub changes: Vec<Change>,
     /// What a snapshot taken now would lack.
     pub unprotected: Vec<Unprotected>,
@@ -45,25 +51,64 @@ pub struct Unprotected {
     pub at_least: bool,
 }
 
-/// How much the store holds and may hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Budget {
-    /// Bytes that the store holds, for all workspaces.
-    pub used_bytes: u64,
-    /// Bytes that it may hold.
-    pub limit_bytes: u64,
-    /// Bytes that are free on its disk.
-    pub free_bytes: u64,
-}
-
 impl Workspace<'_> {
     /// Looks at everything; nothing is written but the end of an interrupted rollback.
-    pub fn status(&self, _work: Work<'_>) -> Result<Status> {
-        unimplemented!()
+    pub fn status(&self, work: Work<'_>) -> Result<Status> {
+        let recovered = self.recover(work)?;
+        let timeline = self.timeline()?;
+        let present = self.present(work)?;
+        let changes = match timeline.latest() {
+            Some(latest) => self.changes(&self.tree(latest)?, &present, &Scope::default())?,
+            None => Vec::new(),
+        };
+        let until = Instant::now() + COUNTING_TIME_MAX;
+        let gaps = present.coverage(self.home.store())?.gaps;
+        let unprotected = gaps.into_iter().map(|gap| {
+            let size = self.size_of(&gap.path, gap.kind, until);
+            let (bytes, at_least) = size.map_or((None, false), |(bytes, whole)| (Some(bytes), !whole));
+            Unprotected { path: gap.path, reason: gap.kind, detail: gap.detail, bytes, at_least }
+        });
+        Ok(Status {
+            arrival: self.arrival().clone(),
+            snapshots: timeline.snapshots().len(),
+            latest: timeline.latest().cloned(),
+            changes,
+            unprotected: unprotected.collect(),
+            budget: self.budget()?,
+            recovered,
+            damage: timeline.damage().to_vec(),
+        })
     }
 
-    /// The store's size and limit.
-    pub fn budget(&self) -> Result<Budget> {
-        unimplemented!()
+    /// The bytes in files at and beneath a path, and whether all were counted before time was up.
+    fn size_of(&self, path: &[u8], kind: GapKind, until: Instant) -> Option<(u64, bool)> {
+        // What hangs must not be touched again, and another filesystem is not ours to measure.
+        if matches!(kind, GapKind::Hung | GapKind::Mount | GapKind::Vanished) {
+            return None;
+        }
+        let (dir, name) = match path.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (&path[..at], &path[at + 1..]),
+            None => (&b""[..], path),
+        };
+        let stat = self.root().dir_path_only(dir).ok()?.stat(name).ok()?;
+        if stat.file_type != FileType::Dir {
+            return Some((stat.size, true));
+        }
+        let mut total = 0;
+        let mut pending = vec![path.to_vec()];
+        let mut buffer = Vec::new();
+        while let Some(dir) = pending.pop() {
+            if Instant::now() > until {
+                return Some((total, false));
+            }
+            let Ok(handle) = self.root().dir(&dir) else { continue };
+            let mut files = Vec::new();
+            let _ = handle.list(&mut buffer, &mut |name, kind, _| match kind {
+                FileType::Dir => pending.push([dir.as_slice(), b"/", name].concat()),
+                _ => files.push(name.to_vec()),
+            });
+            total += files.iter().filter_map(|name| handle.stat(name).ok()).map(|stat| stat.size).sum::<u64>();
+        }
+        Some((total, true))
     }
 }
