@@ -140,4 +140,6 @@ fn decode_list<T>(input: &mut Decoder<'_>, mut one: impl FnMut(&mut Decoder<'_>)
 }
 
 #[cfg(test)]
+mod like_git;
+#[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! Patterns in gitignore syntax: those of ignore files, which may be anything, and those of a filter, which must be valid.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -40,7 +41,7 @@ impl Patterns {
     pub(super) fn strict(lines: &[String]) -> Result<Patterns> {
         let mut builder = GitignoreBuilder::new("");
         for line in lines {
-            builder.add_line(None, line).map_err(|error| invalid(line, error))?;
+            builder.add_line(None, &without_braces(line)).map_err(|error| invalid(line, error))?;
         }
         let all = builder.build().map_err(|error| invalid(&lines.join(" "), error))?;
         Ok(Patterns { parts: vec![all] })
@@ -74,11 +75,34 @@ fn readable(line: &[u8]) -> Option<String> {
     }
 }
 
+/// Escapes braces, which are alternatives to the matcher and nothing special to git.
+fn without_braces(line: &str) -> Cow<'_, str> {
+    if !line.contains(['{', '}']) {
+        return Cow::Borrowed(line);
+    }
+    let mut text = String::with_capacity(line.len() + 2);
+    let (mut escaped, mut class) = (false, None);
+    for (at, c) in line.char_indices() {
+        if !escaped && class.is_none() && matches!(c, '{' | '}') {
+            text.push('\\');
+        }
+        class = match (class, c) {
+            (None, '[') if !escaped => Some(at),
+            // The first bracket of a class, after a negation too, is a member of it.
+            (Some(begin), ']') if !matches!(&line[begin + 1..at], "" | "!" | "^") => None,
+            (class, _) => class,
+        };
+        escaped = c == '\\' && !escaped;
+        text.push(c);
+    }
+    Cow::Owned(text)
+}
+
 fn compile(lines: &[String], parts: &mut Vec<Gitignore>) {
     let mut builder = GitignoreBuilder::new("");
     for line in lines {
         // Git does not mind a pattern that it cannot understand, either.
-        let _ = builder.add_line(None, line);
+        let _ = builder.add_line(None, &without_braces(line));
     }
     match builder.build() {
         Ok(part) => parts.push(part),
@@ -111,7 +135,7 @@ impl Way {
         let closed = names.iter().position(|name| *name == "**");
         let components = above[..closed.unwrap_or(above.len()).min(above.len())]
             .iter()
-            .map(|name| match GlobBuilder::new(name).backslash_escape(true).build() {
+            .map(|name| match GlobBuilder::new(&without_braces(name)).backslash_escape(true).build() {
                 Ok(glob) => Ok(glob.compile_matcher()),
                 Err(error) => Err(invalid(pattern, error)),
             })
