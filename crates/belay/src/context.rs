@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work,
+    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work,
     Workspace,
 };
 use jiff::tz::TimeZone;
@@ -54,7 +54,9 @@ impl<'u> Context<'u> {
     /// The directory that the command is about: `-C DIR`, or the current one.
     pub(crate) fn directory(&self) -> Result<PathBuf> {
         match &self.global.directory {
-            Some(directory) => Ok(directory.clone()),
+            Some(directory) => directory.canonicalize().map_err(|error| {
+                Failure::system(format!("cannot open {}", view::path(directory)), &error).untouched()
+            }),
             None => std::env::current_dir()
                 .map_err(|error| Failure::system("cannot find the current directory", &error).hint("use -C DIR")),
         }
@@ -69,17 +71,29 @@ impl<'u> Context<'u> {
         Ok(workspace)
     }
 
-    /// The workspace that holds `directory`, which becomes one if none does.
-    pub(crate) fn workspace_or_new<'h>(&self, home: &'h Home, directory: &Path) -> Result<Workspace<'h>> {
+    /// The workspace that holds `directory`, which becomes one if none does, or in any case with `here`.
+    pub(crate) fn workspace_or_new<'h>(&self, home: &'h Home, directory: &Path, here: bool) -> Result<Workspace<'h>> {
         let consent = Consent { yes_really: self.global.yes_really, home: self.environment.user_home.as_deref() };
-        let workspace = home.find_or_create(directory, consent, &self.sources()?)?;
+        let sources = self.sources()?;
+        let workspace = match here {
+            true => home.create(directory, consent, &sources)?,
+            false => home.find_or_create(directory, consent, &sources)?,
+        };
         self.welcome(&workspace)?;
         Ok(workspace)
     }
 
-    /// The path beneath the workspace that the user calls `path`.
+    /// The path beneath the workspace that the user calls `path`, perhaps through a link outside of it.
     pub(crate) fn beneath(&self, workspace: &Workspace<'_>, path: &Path) -> Result<Vec<u8>> {
-        Ok(workspace.beneath(&self.directory()?, path)?)
+        let directory = self.directory()?;
+        let as_typed = workspace.beneath(&directory, path);
+        let parent = directory.join(path).parent().and_then(|parent| parent.canonicalize().ok());
+        match (as_typed, parent, path.file_name()) {
+            (Err(Error::OutsideWorkspace { .. }), Some(parent), Some(name)) => {
+                Ok(workspace.beneath(&parent, Path::new(name))?)
+            }
+            (other, ..) => Ok(other?),
+        }
     }
 
     /// The paths beneath the workspace that the user calls `paths`.
@@ -166,7 +180,7 @@ fn not_a_workspace(directory: &Path) -> Failure {
 /// A variable that stands for no key is handed on all the same: a misspelt one must be an error, not silence.
 fn override_of(name: &str, value: &str) -> Override {
     let key =
-        Settings::key_of_variable(name).map_or_else(|| name.to_ascii_lowercase().replace("__", "."), str::to_owned);
+        Settings::key_of_variable(name).unwrap_or_else(|| name.to_ascii_lowercase().replace("__", "."));
     Override { name: format!("BELAY_{name}"), key, value: value.to_owned() }
 }
 

@@ -84,8 +84,8 @@ pub(crate) fn split_retyped(change: Change) -> Vec<Change> {
     if !change.what().retyped {
         return vec![change];
     }
-    let Change { path, before, after } = change;
-    vec![Change { path: path.clone(), before, after: None }, Change { path, before: None, after }]
+    let Change { path, before, after, opaque } = change;
+    vec![Change { path: path.clone(), before, after: None, opaque }, Change { path, before: None, after, opaque }]
 }
 
 /// Writes one change of a path; `raw` writes lines as they are, for a patch that is not read on a terminal.

@@ -1,5 +1,6 @@
 //! How snapshots, changes and entries look, as text and as JSON.
 
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -73,6 +74,9 @@ pub(crate) fn words(what: What) -> Vec<&'static str> {
         (what.mode, "mode"),
         (what.xattrs, "xattrs"),
         (what.owner, "owner"),
+        (what.links, "links"),
+        (what.flags, "flags"),
+        (what.opaque, "not-captured"),
     ];
     all.iter().filter(|(yes, _)| *yes).map(|(_, word)| *word).collect()
 }
@@ -178,22 +182,24 @@ pub(crate) fn left_name(reason: LeftReason) -> &'static str {
         LeftReason::InTheWay => "in-the-way",
         LeftReason::ChangedSince => "changed-since",
         LeftReason::NotPermitted => "not-permitted",
+        LeftReason::Failed(_) => "failed",
     }
 }
 
-fn left_words(reason: LeftReason) -> &'static str {
+fn left_words(reason: LeftReason) -> String {
     match reason {
-        LeftReason::NotClaimed => "the snapshot does not cover it",
-        LeftReason::NotCaptured => "the snapshot could not capture it",
-        LeftReason::InTheWay => "it is in the way, and could not be captured",
-        LeftReason::ChangedSince => "it changed in the meantime",
-        LeftReason::NotPermitted => "not permitted",
+        LeftReason::NotClaimed => "the snapshot does not cover it".to_owned(),
+        LeftReason::NotCaptured => "the snapshot could not capture it".to_owned(),
+        LeftReason::InTheWay => "it is in the way, and could not be captured".to_owned(),
+        LeftReason::ChangedSince => "it changed in the meantime".to_owned(),
+        LeftReason::NotPermitted => "not permitted".to_owned(),
+        LeftReason::Failed(errno) => io::Error::from_raw_os_error(errno).to_string(),
     }
 }
 
 /// Whether a path that was left means that the restore is incomplete; what no snapshot claims is left on purpose.
 pub(crate) fn is_shortfall(left: &Left) -> bool {
-    matches!(left.reason, LeftReason::InTheWay | LeftReason::ChangedSince | LeftReason::NotPermitted)
+    !matches!(left.reason, LeftReason::NotClaimed | LeftReason::NotCaptured)
 }
 
 /// A path that was left, as JSON.
@@ -204,19 +210,21 @@ pub(crate) fn left_json(left: &Left) -> Value {
     object.into()
 }
 
-/// Says which paths were left and why: a shortfall as a warning, the rest in one line.
+/// Says which paths were left and why: a shortfall as a warning, the rest in passing.
 pub(crate) fn say_left(ui: &Ui, left: &[Left]) {
     const NAMED_MAX: usize = 5;
-    for reason in [LeftReason::InTheWay, LeftReason::ChangedSince, LeftReason::NotPermitted] {
-        let paths: Vec<&Left> = left.iter().filter(|left| left.reason == reason).collect();
-        if !paths.is_empty() {
-            ui.warn(format_args!("left as it is ({}): {}", left_words(reason), some_paths(&paths, NAMED_MAX)));
+    let mut reasons: Vec<LeftReason> = Vec::new();
+    for one in left {
+        if !reasons.contains(&one.reason) {
+            reasons.push(one.reason);
         }
     }
-    for reason in [LeftReason::NotCaptured, LeftReason::NotClaimed] {
+    for reason in reasons {
         let paths: Vec<&Left> = left.iter().filter(|left| left.reason == reason).collect();
-        if !paths.is_empty() {
-            ui.say(format_args!("Left alone ({}): {}", left_words(reason), some_paths(&paths, NAMED_MAX)));
+        let (why, named) = (left_words(reason), some_paths(&paths, NAMED_MAX));
+        match is_shortfall(paths[0]) {
+            true => ui.warn(format_args!("left as it is ({why}): {named}")),
+            false => ui.say(format_args!("Left alone ({why}): {named}")),
         }
     }
 }

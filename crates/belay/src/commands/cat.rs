@@ -48,18 +48,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     // Bytes of a file go out unchanged, whatever they are: colours in them are the file's own.
     let mut out = std::io::stdout().lock();
-    let mut broken = None;
-    let streamed = workspace.stream(&tree, &entry, &mut |bytes| {
-        out.write_all(bytes).map_err(|error| {
-            let kind = error.kind();
-            broken = Some(error);
-            kind.into()
-        })
-    });
-    match broken {
-        Some(error) => Err(Failure::output(error)),
-        None => streamed.map_err(Failure::from).and_then(|()| Ok(out.flush()?)),
-    }?;
+    workspace.stream(&tree, &entry, &mut |bytes| out.write_all(bytes))?;
+    out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 

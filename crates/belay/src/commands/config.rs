@@ -66,7 +66,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.hint("read it, then `belay trust`");
     }
     let prefix = args.prefix.as_deref().unwrap_or_default();
-    let shown: Vec<&Setting> = settings.list().iter().filter(|setting| setting.key.starts_with(prefix)).collect();
+    let all = settings.list();
+    let shown: Vec<&Setting> = all.iter().filter(|setting| setting.key.starts_with(prefix)).collect();
     if shown.is_empty() {
         return Err(Failure::not_found(format!("no key begins with {}", escape::printable(prefix.as_bytes())))
             .hint("`belay config list` shows every key"));

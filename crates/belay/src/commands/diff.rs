@@ -9,7 +9,7 @@ use belay_session::{Tree, Workspace};
 use crate::context::Context;
 use crate::error::Result;
 use crate::patch::{self, Comparison};
-use crate::ui::Out;
+use crate::ui::{Out, quantity};
 use crate::view;
 use crate::view::changes::Line;
 
@@ -68,12 +68,17 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Some(name) => workspace.tree(&workspace.resolve(name)?)?,
         None => present(context, &workspace)?,
     };
-    let changes = workspace.changes(&before, &after, &scope)?;
+    let (changes, unknown): (Vec<Change>, Vec<Change>) =
+        workspace.changes(&before, &after, &scope)?.into_iter().partition(|change| !change.opaque);
     let differs = !changes.is_empty();
     let comparison = Comparison { workspace: &workspace, before: &before, after: &after };
     let mut out = context.ui.paged();
     write(context, &mut out, &comparison, changes, &args)?;
     out.finish()?;
+    if !unknown.is_empty() {
+        let paths = quantity::count(unknown.len() as u64, "path");
+        context.ui.say(format_args!("{paths} were captured on one side only, so nothing is said about them."));
+    }
     Ok(if args.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 

@@ -66,9 +66,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         ));
         context.ui.confirm("Erase them from all of these for good? This cannot be undone.")?;
     }
-    let meter = context.ui.meter("Rewriting");
-    let report = workspace.forget(&plan, context.work(&meter))?;
-    drop(meter);
+    let report = workspace.forget(&plan)?;
     tell(context, &plan, &report)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -90,7 +90,7 @@ impl Lister<'_> {
     }
 
     fn children(&self, path: &[u8]) -> Result<Vec<(Vec<u8>, Entry)>> {
-        let entries = self.workspace.list(self.tree, path)?;
+        let entries = self.workspace.list(self.tree, path)?.unwrap_or_default();
         let joined = |entry: Entry| {
             let separator: &[u8] = if path.is_empty() { b"" } else { b"/" };
             ([path, separator, &entry.name].concat(), entry)
@@ -144,7 +144,7 @@ fn say_gaps(context: &Context<'_>, workspace: &Workspace<'_>, tree: &Tree, snaps
         return Ok(());
     }
     context.ui.warn(format_args!("{} lacks {}:", snapshot.id, quantity::count(snapshot.gaps, "path")));
-    let coverage = workspace.coverage(tree)?;
+    let coverage = tree.coverage(workspace.home().store())?;
     for gap in coverage.gaps.iter().filter(|gap| !gap.kind.is_wanted()) {
         context.ui.tell(format_args!("  {}", view::gap(gap)));
     }

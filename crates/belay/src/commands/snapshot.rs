@@ -37,6 +37,10 @@ pub(crate) struct Args {
     #[arg(long, hide_short_help = true)]
     full: bool,
 
+    /// Make this very directory a workspace, even if it lies inside one
+    #[arg(long, hide_short_help = true)]
+    here: bool,
+
     /// The hash function of a store that does not exist yet
     #[arg(long, value_name = "NAME", value_parser = ["blake3", "sha256"], hide_short_help = true)]
     hash: Option<String>,
@@ -62,8 +66,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Some(path) => context.directory()?.join(path),
         None => context.directory()?,
     };
-    let workspace = context.workspace_or_new(&home, &directory)?;
-    if algorithm.is_some_and(|asked| home.store().is_ok_and(|store| store.algorithm() != asked)) {
+    let workspace = context.workspace_or_new(&home, &directory, args.here)?;
+    if algorithm.is_some_and(|asked| home.store().algorithm() != asked) {
         return Err(Failure::refused("the store exists already, with another hash function")
             .untouched()
             .hint("use another BELAY_HOME for a store of its own"));
@@ -111,7 +115,7 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Re
 /// Said once, with the first snapshot; `belay status` says it any time.
 fn say_what_is_left_out(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Result<()> {
     const NAMED_MAX: usize = 3;
-    let coverage = workspace.coverage(&workspace.tree(&taken.snapshot)?)?;
+    let coverage = workspace.tree(&taken.snapshot)?.coverage(workspace.home().store())?;
     let out: Vec<String> = coverage.gaps.iter().filter(|gap| gap.kind.is_wanted()).map(view::gap).collect();
     if !out.is_empty() {
         let more = out.len().saturating_sub(NAMED_MAX);
@@ -129,7 +133,7 @@ fn warn_of_gaps(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken)
         return Ok(());
     }
     let id = &taken.snapshot.id;
-    let coverage = workspace.coverage(&workspace.tree(&taken.snapshot)?)?;
+    let coverage = workspace.tree(&taken.snapshot)?.coverage(workspace.home().store())?;
     let gaps = coverage.gaps.iter().filter(|gap| !gap.kind.is_wanted());
     context.ui.warn(format_args!("{id} lacks {}:", quantity::count(taken.snapshot.gaps, "path")));
     for gap in gaps.take(NAMED_MAX) {

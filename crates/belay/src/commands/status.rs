@@ -37,7 +37,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace(&home)?;
     let meter = context.ui.meter("Looking");
-    let status = workspace.status(context.work(&meter))?;
+    let mut status = workspace.status(context.work(&meter))?;
+    // What only one side captured is among the unprotected already.
+    status.changes.retain(|change| !change.opaque);
     drop(meter);
     if context.ui.json {
         context.ui.print_json(&to_json(&workspace, &status))?;

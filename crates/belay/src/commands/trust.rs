@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use belay_session::Trust;
+use belay_session::{Trust, Workspace};
 use serde_json::json;
 
 use crate::context::Context;
@@ -32,7 +32,7 @@ Examples:
 /// Grants or withdraws trust.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace_or_new(&home, &context.directory()?)?;
+    let workspace = context.workspace_or_new(&home, &context.directory()?, false)?;
     if args.revoke {
         let had = workspace.revoke_trust()?;
         if context.ui.json {
@@ -51,13 +51,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             file.clone()
         }
         Trust::Untrusted { file, ignored } => {
-            let name = escape::printable(file.as_bytes());
-            context.ui.say(format_args!("{name} would set: {}", ignored.join(", ")));
-            if !args.yes {
-                context.ui.confirm(&format!("Trust {name} as it is now?"))?;
-            }
-            workspace.grant_trust()?;
-            context.ui.say(format_args!("{name} is trusted until it changes."));
+            grant(context, &workspace, file, ignored, args.yes)?;
             file.clone()
         }
     };
@@ -65,4 +59,21 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.print_json(&json!({ "trusted": file }))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is trusted is exactly the text that was shown.
+fn grant(context: &Context<'_>, workspace: &Workspace<'_>, file: &str, ignored: &[String], yes: bool) -> Result<()> {
+    let name = escape::printable(file.as_bytes());
+    let changed = || Failure::refused(format!("{name} changed in the meantime")).untouched().hint("look at it again");
+    let (_, text) = workspace.own_configuration().ok_or_else(changed)?;
+    text.lines().for_each(|line| context.ui.say(format_args!("  {}", escape::visible_line(line.as_bytes()))));
+    context.ui.say(format_args!("Not in force until {name} is trusted: {}", ignored.join(", ")));
+    if !yes {
+        context.ui.confirm(&format!("Trust {name} as it is now?"))?;
+    }
+    if !workspace.grant_trust(&text)? {
+        return Err(changed());
+    }
+    context.ui.say(format_args!("{name} is trusted until it changes."));
+    Ok(())
 }

@@ -38,7 +38,7 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let health = check(context, &home, args.deep)?;
-    let repaired = if args.repair && !health.is_sound() { Some(repair(context, &home, &health)?) } else { None };
+    let repaired = if args.repair && !health.is_sound() { Some(home.repair(&health)?) } else { None };
     let after = match &repaired {
         Some(_) => Some(check(context, &home, args.deep)?),
         None => None,
@@ -65,11 +65,6 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 fn check(context: &Context<'_>, home: &Home, deep: bool) -> Result<Health> {
     let meter = context.ui.meter("Checking");
     Ok(home.verify(deep, context.work(&meter))?)
-}
-
-fn repair(context: &Context<'_>, home: &Home, health: &Health) -> Result<RepairReport> {
-    let meter = context.ui.meter("Repairing");
-    Ok(home.repair(health, context.work(&meter))?)
 }
 
 fn write(out: &mut Out, health: &Health, deep: bool) -> Result<()> {
@@ -106,7 +101,7 @@ fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Resul
         writeln!(out, "Set aside: {} that cannot be read.", count(repaired.records_dropped, "record"))?;
     }
     if !repaired.lost.is_empty() {
-        writeln!(out, "Still incomplete: {}", view::ids(&repaired.lost))?;
+        writeln!(out, "Lost: {}; no workspace holds them any more.", count(repaired.lost.len() as u64, "object"))?;
     }
     if is_sound {
         writeln!(out, "Everything is sound now.")?;
@@ -134,7 +129,7 @@ fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> 
         "affected": affected.collect::<Vec<_>>(),
         "repaired": repaired.map(|repaired| json!({
             "healed": repaired.healed,
-            "lost": repaired.lost.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
+            "lost": repaired.lost.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
             "records_dropped": repaired.records_dropped,
         })),
     })

@@ -11,9 +11,11 @@ const LIST: &str = "`belay snapshots` lists them";
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
-        if let Error::Store(error) = error {
-            return Failure::from(error);
-        }
+        let error = match error {
+            Error::Store(error) => return Failure::from(error),
+            Error::Output(error) => return Failure::output(error),
+            other => other,
+        };
         let failure = Failure::new(kind_of(&error), message_of(&error));
         let failure = error.source().into_iter().fold(failure, |failure, cause| failure.because(cause));
         advise(failure, &error)

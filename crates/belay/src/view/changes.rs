@@ -28,7 +28,7 @@ impl<'a> From<&'a Change> for Line<'a> {
 
 impl<'a> From<&'a Step> for Line<'a> {
     fn from(step: &'a Step) -> Line<'a> {
-        Line { path: &step.path, before: step.before.as_ref(), after: step.after.as_ref(), what: step.what }
+        Line { path: &step.path, before: step.before.as_deref(), after: step.after.as_deref(), what: step.what }
     }
 }
 
@@ -123,6 +123,12 @@ pub(crate) fn metadata(before: &Entry, after: &Entry, what: What) -> Vec<String>
     }
     if what.xattrs {
         notes.push(format!("attributes {}", changed_xattrs(before, after).join(" ")));
+    }
+    if what.links {
+        notes.push("hard links".to_owned());
+    }
+    if what.flags {
+        notes.push("inode flags".to_owned());
     }
     notes
 }

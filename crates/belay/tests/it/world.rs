@@ -7,21 +7,21 @@ use std::process::{Command, Stdio};
 use belay_testkit::{TempWorkspace, Transcript};
 
 /// A workspace, its home, and a memory of the ids seen so far.
-pub struct World {
-    pub workspace: TempWorkspace,
+pub(crate) struct World {
+    pub(crate) workspace: TempWorkspace,
     transcript: Transcript,
 }
 
 /// What one run of the program did.
-pub struct Ran {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
     raw: Vec<u8>,
 }
 
 impl World {
-    pub fn new() -> World {
+    pub(crate) fn new() -> World {
         let workspace = TempWorkspace::new();
         let transcript = Transcript::new()
             .path(workspace.path(), "[WORKSPACE]")
@@ -33,7 +33,7 @@ impl World {
     }
 
     /// The program, not yet started, with nothing of the tester's environment that could steer it.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_belay"));
         command.args(arguments).current_dir(self.workspace.path()).stdin(Stdio::null());
         for (name, _) in std::env::vars_os() {
@@ -47,13 +47,13 @@ impl World {
     }
 
     /// Runs `belay` with these words.
-    pub fn belay(&mut self, arguments: &[&str]) -> Ran {
+    pub(crate) fn belay(&mut self, arguments: &[&str]) -> Ran {
         let command = self.command(arguments);
         self.ran(command)
     }
 
     /// Runs a command that was prepared.
-    pub fn ran(&mut self, mut command: Command) -> Ran {
+    pub(crate) fn ran(&mut self, mut command: Command) -> Ran {
         let output = command.output().expect("belay starts");
         Ran {
             code: output.status.code().unwrap_or(-1),
@@ -64,19 +64,19 @@ impl World {
     }
 
     /// Runs `belay` and insists that it succeeds; returns its standard output, unchanged.
-    pub fn ok(&mut self, arguments: &[&str]) -> String {
+    pub(crate) fn ok(&mut self, arguments: &[&str]) -> String {
         let ran = self.belay(arguments);
         assert_eq!(ran.code, 0, "belay {arguments:?} failed\n{ran}");
         ran.raw()
     }
 
     /// Takes a snapshot and returns its id.
-    pub fn snapshot(&mut self) -> String {
+    pub(crate) fn snapshot(&mut self) -> String {
         self.ok(&["snapshot", "-q"]).trim().to_owned()
     }
 
     /// Runs `belay --json` and returns the document, or the documents of a stream as a list.
-    pub fn json(&mut self, arguments: &[&str]) -> serde_json::Value {
+    pub(crate) fn json(&mut self, arguments: &[&str]) -> serde_json::Value {
         let mut words = vec!["--json"];
         words.extend(arguments);
         let text = self.ok(&words);
@@ -87,18 +87,18 @@ impl World {
         if documents.len() == 1 { documents.remove(0) } else { documents.into() }
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.workspace.join(path)).expect("a readable file")
     }
 
-    pub fn has(&self, path: &str) -> bool {
+    pub(crate) fn has(&self, path: &str) -> bool {
         Path::new(&self.workspace.join(path)).symlink_metadata().is_ok()
     }
 }
 
 impl Ran {
     /// Standard output as it was.
-    pub fn raw(&self) -> String {
+    pub(crate) fn raw(&self) -> String {
         String::from_utf8_lossy(&self.raw).into_owned()
     }
 }
