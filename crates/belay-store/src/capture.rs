@@ -1,18 +1,29 @@
 //! Turns a workspace into objects: a parallel walk that reads only what the stat cache cannot vouch for.
 
+mod check;
+mod descend;
+mod file;
+mod hand;
+mod judge;
+mod links;
+mod patch;
+mod sqlite;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_sys::{Root, Time};
 
-use crate::disk::Lock;
-use crate::error::Result;
+use self::hand::{Findings, Job};
+use crate::disk::{Disk, Lock};
+use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::Hash;
-use crate::manifest::Manifest;
-use crate::objects::Store;
-use crate::tree::{Node, View};
+use crate::manifest::{Counts, Coverage, Gap, Manifest};
+use crate::objects::{Batch, ObjectKind, Store, Worker};
+use crate::statcache::{Cache, Update};
+use crate::tree::{Entry, Node, View};
 
 /// Tells the time; the store has no clock of its own.
 pub type Clock<'a> = &'a (dyn Fn() -> Time + Sync);
@@ -74,7 +85,7 @@ pub struct CaptureOptions<'a> {
     /// The name of the workspace's stat cache on the store's disk, without an ending.
     pub cache: &'a str,
     /// Whether the snapshot that the cache describes is still there, so that its objects are.
-    pub is_live: &'a dyn Fn(&Hash) -> bool,
+    pub is_live: &'a (dyn Fn(&Hash) -> bool + Sync),
     /// A snapshot whose paths are captured whatever the filter says, because they are about to be changed.
     pub keep: Option<&'a Manifest>,
     /// Which paths to look at.
@@ -103,13 +114,16 @@ pub struct Captured {
     pub stored_bytes: u64,
     /// Files that had to be read.
     pub files_read: u64,
-    _guard: Option<Lock>,
+    disk: Arc<dyn Disk>,
+    cache: String,
+    update: Update,
+    _guard: Lock,
 }
 
 impl Captured {
     /// Writes the stat cache that makes the next capture cheap; call it once the snapshot is published.
     pub fn save_cache(&self) -> Result<()> {
-        unimplemented!()
+        crate::statcache::save(self.disk.as_ref(), &self.cache, &self.key, &self.update)
     }
 }
 
@@ -117,6 +131,10 @@ impl Captured {
 pub struct Preview {
     /// The present state.
     pub manifest: Manifest,
+    /// What it lacks.
+    pub coverage: Coverage,
+    /// Which paths are one file.
+    pub links: crate::manifest::Links,
     /// The nodes that the store does not have.
     pub nodes: HashMap<Hash, Arc<Node>>,
 }
@@ -129,11 +147,99 @@ impl Preview {
 }
 
 /// Captures the workspace.
-pub fn capture(_store: &Store, _options: &CaptureOptions<'_>) -> Result<Captured> {
-    unimplemented!()
+pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> {
+    let batch = store.begin()?;
+    let found = look(store, options, Some(&batch))?;
+    let mut worker = batch.worker();
+    let (manifest, _, _) = found.manifest(store, options, Some(&mut worker))?;
+    let (key, _) = worker.put(ObjectKind::Tree, &manifest.encode())?;
+    worker.done()?;
+    if options.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        return Err(Error::Interrupted);
+    }
+    let (stored_bytes, guard) = batch.finish()?;
+    Ok(Captured {
+        key,
+        manifest,
+        stored_bytes,
+        files_read: found.findings.files_read,
+        disk: Arc::clone(store.disk()),
+        cache: options.cache.to_string(),
+        update: found.update,
+        _guard: guard,
+    })
 }
 
 /// Looks at the workspace as [`capture`] would, and writes nothing.
-pub fn preview(_store: &Store, _options: &CaptureOptions<'_>) -> Result<Preview> {
-    unimplemented!()
+pub fn preview(store: &Store, options: &CaptureOptions<'_>) -> Result<Preview> {
+    let mut found = look(store, options, None)?;
+    let (manifest, coverage, links) = found.manifest(store, options, None)?;
+    let nodes = std::mem::take(&mut found.findings.nodes);
+    Ok(Preview { manifest, coverage, links, nodes })
+}
+
+/// What a look at the workspace found.
+struct Found {
+    root: Entry,
+    findings: Findings,
+    update: Update,
+}
+
+fn look(store: &Store, options: &CaptureOptions<'_>, batch: Option<&Batch<'_>>) -> Result<Found> {
+    let disk = store.disk().as_ref();
+    let whole = matches!(options.source, Source::Walk);
+    let cache = match options.source {
+        Source::Full => None,
+        _ => Cache::open(disk, options.cache, whole).filter(|cache| (options.is_live)(&cache.describes)),
+    };
+    let Some(cache) = cache else { return descend::everything(&Job::new(store, options, batch, None)?) };
+    let job = Job::new(store, options, batch, Some(&cache))?;
+    let work = match &options.source {
+        // The paths say what changed since the base; about any other state they say nothing.
+        Source::Dirty { base, paths } if store.algorithm().hash(&base.encode()) == cache.describes => {
+            patch::work_for(&job, &cache, paths)
+        }
+        Source::Dirty { .. } => None,
+        Source::Walk | Source::Full => check::changed_since(&job, &cache)?,
+    };
+    match work {
+        Some(work) => patch::patch(&job, &cache, work),
+        None => descend::everything(&job),
+    }
+}
+
+impl Found {
+    /// Puts the manifest and what it names into the store, or only computes them if there is no worker.
+    fn manifest(
+        &self,
+        store: &Store,
+        options: &CaptureOptions<'_>,
+        mut worker: Option<&mut Worker<'_>>,
+    ) -> Result<(Manifest, Coverage, crate::manifest::Links)> {
+        let mut put = |bytes: &[u8]| match worker.as_deref_mut() {
+            Some(worker) => worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key),
+            None => Ok(store.algorithm().hash(bytes)),
+        };
+        let links = links::groups(&self.findings.linked);
+        let links_key = if links.groups.is_empty() { None } else { Some(put(&links.encode())?) };
+        let mut gaps: Vec<Gap> = self.findings.gaps.clone();
+        gaps.sort();
+        gaps.dedup();
+        let suffered = gaps.iter().filter(|gap| !gap.kind.is_wanted()).count() as u64;
+        let coverage = Coverage { gaps };
+        let coverage_key = put(&coverage.encode())?;
+        let filter = put(&options.filter.encode())?;
+        let crate::tree::Kind::Dir { files, bytes, .. } = self.root.kind else {
+            unreachable!("the root of a capture is a directory")
+        };
+        let manifest = Manifest {
+            identity: Manifest::identity_of(store.algorithm(), &self.root, links_key.as_ref()),
+            root: self.root.clone(),
+            links: links_key,
+            filter,
+            coverage: coverage_key,
+            counts: Counts { files, bytes, gaps: suffered },
+        };
+        Ok((manifest, coverage, links))
+    }
 }

@@ -58,6 +58,10 @@ pub struct What {
     pub xattrs: bool,
     /// Its owner or group differs.
     pub owner: bool,
+    /// Its inode flags differ.
+    pub flags: bool,
+    /// It is one file with other paths than before.
+    pub links: bool,
     /// One side was not captured, so that nothing can be said.
     pub opaque: bool,
 }

@@ -1,26 +1,56 @@
 //! The way back: a plan of what differs, verified, staged beside the live files and then swapped in.
+//!
+//! - A plan is a function of two trees. Whatever it changes or removes is captured in the first of them, and it never
+//!   names a path that the second did not capture or would not have taken.
+//! - No live path is changed before every byte that will be written was read, checked and staged.
+//! - A live path is changed only if it still is what the plan says; one change of one path is atomic.
+//! - Every path is reached from the workspace's handle, and nothing is ever followed out of it.
 
-use std::path::Path;
+mod claims;
+mod content;
+mod difference;
+mod extract;
+mod hands;
+mod layout;
+mod links;
+mod metadata;
+mod plan;
+mod stage;
+mod swap;
+mod tidy;
+
+use std::collections::HashMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use belay_sys::Root;
+use belay_sys::{Root, Time};
 
 use crate::capture::Progress;
-use crate::diff::{Scope, What};
-use crate::error::Result;
-use crate::manifest::Manifest;
+use crate::diff::What;
+use crate::error::{Error, Result};
 use crate::objects::Store;
-use crate::tree::{Entry, View};
+use crate::tree::{Entry, Kind, Meta};
+
+pub use extract::extract;
+pub use plan::plan;
+pub use tidy::tidy_up;
+
+use hands::Hands;
+use layout::Layout;
 
 /// What a restore will do, path by path.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The steps, parents before children.
+    /// The steps, parents before children, in the order of names.
     pub steps: Vec<Step>,
     /// What differs and is left as it is.
     pub left: Vec<Left>,
     /// Bytes that will be written.
     pub bytes: u64,
+    /// The existing directories in which or of which something changes, sorted by path.
+    pub(crate) sites: Vec<Site>,
+    /// What the files are like that no step stages and that others become hard links to.
+    pub(crate) anchors: HashMap<Vec<u8>, Entry>,
 }
 
 /// One path that a restore changes.
@@ -29,13 +59,69 @@ pub struct Step {
     /// The path beneath the workspace.
     pub path: Vec<u8>,
     /// What is there and was captured before the restore.
-    pub before: Option<Entry>,
+    pub before: Option<Box<Entry>>,
     /// What will be there.
-    pub after: Option<Entry>,
+    pub after: Option<Box<Entry>>,
     /// In what they differ.
     pub what: What,
     /// The path that this one is a hard link to, if its group says so.
     pub link_to: Option<Vec<u8>>,
+    /// How many names the file that is there has in the workspace.
+    pub(crate) names: u32,
+}
+
+impl Step {
+    /// Whether something new takes the place of what is there, if anything is.
+    fn is_replacement(&self) -> bool {
+        let what = &self.what;
+        self.after.is_some() && (what.added || what.retyped || what.content || what.links)
+    }
+
+    fn becomes_dir(&self) -> bool {
+        self.after.as_ref().is_some_and(|entry| matches!(entry.kind, Kind::Dir { .. }))
+    }
+
+    fn was_dir(&self) -> bool {
+        self.before.as_ref().is_some_and(|entry| matches!(entry.kind, Kind::Dir { .. }))
+    }
+
+    /// Whether what will be there is made anew, beside what is there.
+    ///
+    /// A file that runs with another's rights is, even if only its mode differs: whoever writes to the workspace could
+    /// change its content between the look at it and the change, and so gain those rights.
+    fn is_staged(&self) -> bool {
+        let privileged = |entry: &Entry| matches!(entry.kind, Kind::File { .. }) && difference::is_privileged(entry);
+        self.is_replacement() || self.after.as_deref().is_some_and(privileged)
+    }
+
+    /// Bytes that the step writes.
+    fn bytes(&self) -> u64 {
+        match self.after.as_ref().map(|entry| &entry.kind) {
+            Some(Kind::File { size, .. }) if self.is_staged() && self.link_to.is_none() => *size,
+            _ => 0,
+        }
+    }
+
+    /// The modification time that is set, if it is not to be the present.
+    fn mtime(&self, policy: MtimePolicy) -> Option<Time> {
+        let time = |entry: &Option<Box<Entry>>| entry.as_ref().map(|entry| entry.meta.mtime);
+        match policy {
+            MtimePolicy::Exact => time(&self.after),
+            // Its content does not change, so build tools need not see it.
+            MtimePolicy::Fresh if !self.what.added && !self.what.retyped && !self.what.content => time(&self.before),
+            MtimePolicy::Fresh => None,
+        }
+    }
+}
+
+/// A directory that exists and in which, or of which, something changes.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    pub(crate) path: Vec<u8>,
+    /// What the directory is like.
+    pub(crate) before: Meta,
+    /// What it is like in the target, if it is a directory there.
+    pub(crate) after: Option<Meta>,
 }
 
 /// A path that differs and that a restore does not touch.
@@ -58,8 +144,22 @@ pub enum LeftReason {
     InTheWay,
     /// It changed after the plan was made.
     ChangedSince,
-    /// The user may not do it (devices, owners).
+    /// The user may not do it, or not all of it (devices, owners, some attributes).
     NotPermitted,
+    /// The operating system refused, with this error number.
+    Failed(i32),
+}
+
+impl LeftReason {
+    /// The reason that an answer of the operating system amounts to.
+    fn of(error: &io::Error) -> LeftReason {
+        use io::ErrorKind::*;
+        match error.kind() {
+            NotFound | AlreadyExists | NotADirectory | IsADirectory | DirectoryNotEmpty => LeftReason::ChangedSince,
+            PermissionDenied | ReadOnlyFilesystem => LeftReason::NotPermitted,
+            _ => LeftReason::Failed(error.raw_os_error().unwrap_or_default()),
+        }
+    }
 }
 
 /// Which modification time a restored file gets.
@@ -67,7 +167,7 @@ pub enum LeftReason {
 pub enum MtimePolicy {
     /// The one it had.
     Exact,
-    /// The present, so that build tools see the change.
+    /// The present for every file that is written, so that build tools see the change.
     #[default]
     Fresh,
 }
@@ -75,10 +175,12 @@ pub enum MtimePolicy {
 /// Stops a restore at its n-th change of the workspace, as a crash or a full disk would.
 #[derive(Debug, Default)]
 pub struct Faults {
-    /// How many changes are still let through; zero means all.
+    /// Which change goes wrong, counted from one; zero means none.
     pub after: AtomicU64,
-    /// The errno to answer with; zero behaves as if the process had died.
+    /// The errno that this one change is answered with; zero behaves as if the process had died before it.
     pub errno: AtomicU64,
+    /// How many changes were asked for.
+    pub seen: AtomicU64,
 }
 
 /// How to apply a plan.
@@ -100,39 +202,73 @@ pub struct ApplyOptions<'a> {
 pub struct Applied {
     /// Paths that were changed.
     pub changed: u64,
-    /// What was left after all.
+    /// What was left, wholly or in part, although the plan meant to change it.
     pub left: Vec<Left>,
 }
 
-/// Works out how to get from the present (captured, or previewed) to the target.
-pub fn plan(
-    _present: View<'_>,
-    _now: &Manifest,
-    _now_links: &crate::manifest::Links,
-    _target: &Manifest,
-    _scope: &Scope,
-    _as_root: bool,
-) -> Result<Plan> {
-    unimplemented!()
-}
-
 /// Carries out a plan: everything is verified and staged before the first live path is changed.
-pub fn apply(_store: &Store, _root: &Root, _plan: &Plan, _options: &ApplyOptions<'_>) -> Result<Applied> {
-    unimplemented!()
+///
+/// An error means that no live path was changed, unless it says that the changes could not be made durable. What goes
+/// wrong with a single path is in [`Applied::left`].
+pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>) -> Result<Applied> {
+    check_prefix(options.prefix)?;
+    if plan.steps.is_empty() {
+        return Ok(Applied::default());
+    }
+    options.progress.expect(plan.steps.len() as u64, plan.bytes);
+    let hands = Hands::new(options.faults);
+    let mut work =
+        Work { store, root, options, hands: &hands, as_root: belay_sys::is_root(), layout: Layout::new(plan) };
+    let applied = work.run();
+    if hands.died() { Err(Error::Interrupted) } else { applied }
 }
 
-/// Writes a snapshot, or a part of it, into an empty directory.
-pub fn extract(
-    _store: &Store,
-    _manifest: &Manifest,
-    _scope: &Scope,
-    _to: &Path,
-    _options: &ApplyOptions<'_>,
-) -> Result<Applied> {
-    unimplemented!()
+/// A restore under way.
+struct Work<'a> {
+    store: &'a Store,
+    root: &'a Root,
+    options: &'a ApplyOptions<'a>,
+    hands: &'a Hands<'a>,
+    as_root: bool,
+    layout: Layout<'a>,
 }
 
-/// Removes the temporary files that an interrupted restore left behind, in the directories its plan names.
-pub fn tidy_up(_root: &Root, _plan: &Plan, _prefix: &[u8]) -> Result<u64> {
-    unimplemented!()
+impl Work<'_> {
+    fn run(&mut self) -> Result<Applied> {
+        let mut applied = Applied::default();
+        if let Err(error) = self.stage(&mut applied) {
+            self.unstage();
+            return Err(error);
+        }
+        self.swap(&mut applied)?;
+        applied.left.sort_by(|a, b| links::in_tree_order(&a.path, &b.path));
+        applied.left.dedup_by(|a, b| a.path == b.path);
+        Ok(applied)
+    }
+
+    fn check_stop(&self) -> Result<()> {
+        let stopped = self.options.stop.load(std::sync::atomic::Ordering::Relaxed);
+        if stopped { Err(Error::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Temporary names must fit beside names of any length, so they are short and stand alone.
+const PREFIX_BYTES_MAX: usize = 200;
+
+fn check_prefix(prefix: &[u8]) -> Result<()> {
+    let usable =
+        !prefix.is_empty() && prefix.len() <= PREFIX_BYTES_MAX && !prefix.contains(&b'/') && !prefix.contains(&0);
+    if usable { Ok(()) } else { Err(Error::Invalid("a prefix for temporary files cannot be used".into())) }
+}
+
+fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
+    if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() }
+}
+
+/// The directory of a path and its name in it.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b"", path),
+    }
 }

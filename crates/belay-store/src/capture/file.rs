@@ -1,0 +1,225 @@
+//! Captures one entry that is not a directory, and reads files until they hold still.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+
+use belay_sys::{Dir, FileType, Stat, Time};
+
+use super::hand::{Hand, Refusal, is_racy, meta_of, opaque, open_file, refusal};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+use crate::manifest::GapKind;
+use crate::objects::ObjectKind;
+use crate::statcache::{EntryStat, flags};
+use crate::tree::{Content, Entry, Kind, Opaque, Segment};
+
+/// Files up to this size are one object.
+const WHOLE_BYTES_MAX: u64 = 1 << 20;
+/// Larger ones are cut where their content says, into pieces of about this size.
+const CHUNK_BYTES: (usize, usize, usize) = (256 << 10, 1 << 20, 4 << 20);
+/// What is read of a large file at a time; at least twice the largest chunk.
+const WINDOW_BYTES: usize = 8 << 20;
+/// How often a file that changes under the reader is read again.
+const ATTEMPTS: usize = 3;
+
+/// An entry with its proof, or `None` if it went away.
+pub(super) type Taken = Option<(Entry, EntryStat)>;
+
+impl Hand<'_> {
+    /// Captures an entry of any type but a directory.
+    pub(super) fn take(&mut self, dir: &Dir, path: &[u8], name: &[u8], stat: &Stat, since: Time) -> Result<Taken> {
+        self.job.check_stop()?;
+        let kind = match stat.file_type {
+            FileType::File => return self.take_file(dir, path, name, stat, since),
+            FileType::Symlink => match dir.read_link(name) {
+                Ok(target) => Kind::Symlink(target),
+                Err(error) => return self.refused(path, name, stat, error),
+            },
+            FileType::Fifo => Kind::Fifo,
+            FileType::Socket => Kind::Socket,
+            FileType::CharDevice => Kind::CharDevice(stat.rdev),
+            FileType::BlockDevice => Kind::BlockDevice(stat.rdev),
+            FileType::Dir | FileType::Unknown => return Ok(None),
+        };
+        let xattrs = dir.xattrs(name, stat.file_type).unwrap_or_default();
+        self.note_linked(path, stat);
+        let racy = if is_racy(stat.mtime, stat.ctime, since) { flags::RACY } else { 0 };
+        let entry = Entry { name: name.to_vec(), meta: meta_of(stat, xattrs), kind };
+        Ok(Some((entry, EntryStat::new(name.to_vec(), stat, racy))))
+    }
+
+    fn take_file(&mut self, dir: &Dir, path: &[u8], name: &[u8], stat: &Stat, since: Time) -> Result<Taken> {
+        // Holes cost nothing.
+        if self.job.is_too_much(stat.size.min(stat.blocks.saturating_mul(512))) {
+            self.gap(path, GapKind::OverLimit, format!("{} bytes", stat.size));
+            return Ok(Some(opaque(name, Some(stat), FileType::File, Opaque::OverLimit)));
+        }
+        for attempt in 1.. {
+            let file = match open_file(dir, name).map_err(Error::workspace("open", path))? {
+                Ok(file) => file,
+                Err(why) => return Ok(self.without(path, name, stat, why)),
+            };
+            let read = self.read_once(&file);
+            let (content, before, after) = match read {
+                Ok(read) => read,
+                Err(Error::Workspace { source, .. }) => return self.refused(path, name, stat, source),
+                Err(error) => return Err(error),
+            };
+            let is_still = (before.size, before.mtime, before.ctime) == (after.size, after.mtime, after.ctime);
+            if !is_still && attempt < ATTEMPTS {
+                continue;
+            }
+            if !is_still {
+                self.gap(path, GapKind::Unstable, "it kept changing while it was read");
+            }
+            let xattrs = belay_sys::file_xattrs(&file).unwrap_or_default();
+            self.note_linked(path, &before);
+            let racy = if !is_still || is_racy(before.mtime, before.ctime, since) { flags::RACY } else { 0 };
+            let kind = Kind::File { size: content.1, content: content.0 };
+            let entry = Entry { name: name.to_vec(), meta: meta_of(&before, xattrs), kind };
+            return Ok(Some((entry, EntryStat::new(name.to_vec(), &before, racy))));
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// Reads a file once; returns its content and length, and its state before and after.
+    fn read_once(&mut self, file: &File) -> Result<((Content, u64), Stat, Stat)> {
+        let fail = Error::workspace("read", b"");
+        let before = belay_sys::stat_file(file).map_err(fail)?;
+        self.findings.files_read += 1;
+        let content = if before.size <= WHOLE_BYTES_MAX && before.blocks.saturating_mul(512) >= before.size {
+            self.read_whole(file, before.size)?
+        } else {
+            self.read_large(file, &before)?
+        };
+        let after = belay_sys::stat_file(file).map_err(Error::workspace("read", b""))?;
+        Ok((content, before, after))
+    }
+
+    fn read_whole(&mut self, file: &File, size: u64) -> Result<(Content, u64)> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        buffer.reserve(size as usize + 1);
+        // One byte more than it should have shows that it grew.
+        let read = file.take(size + 1).read_to_end(&mut buffer).map_err(Error::workspace("read", b""));
+        let result = read.and_then(|_| self.put_content(&buffer));
+        let len = buffer.len() as u64;
+        self.buffer = buffer;
+        Ok((Content::Whole(result?), len))
+    }
+
+    fn put_content(&mut self, bytes: &[u8]) -> Result<Hash> {
+        if bytes.is_empty() {
+            return Ok(self.job.store.algorithm().hash(b""));
+        }
+        self.put(ObjectKind::Content, bytes)
+    }
+
+    fn read_large(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
+        let extents = if stat.blocks.saturating_mul(512) < stat.size {
+            belay_sys::data_extents(file, stat.size).map_err(Error::workspace("read", b""))?
+        } else {
+            vec![(0, stat.size)]
+        };
+        let is_sparse = extents != [(0, stat.size)];
+        if !is_sparse && stat.size <= WHOLE_BYTES_MAX {
+            return self.read_whole(file, stat.size);
+        }
+        let mut all = (!is_sparse).then(|| self.job.store.algorithm().hasher());
+        let mut segments = Vec::new();
+        let mut at = 0;
+        for (offset, len) in extents {
+            if offset > at {
+                segments.push(Segment::Hole { len: offset - at });
+            }
+            at = offset + self.read_extent(file, offset, len, &mut segments, &mut all)?;
+        }
+        if is_sparse && at < stat.size {
+            segments.push(Segment::Hole { len: stat.size - at });
+            at = stat.size;
+        }
+        let list = self.put(ObjectKind::Tree, &Segment::encode_list(&segments))?;
+        let content = match all {
+            Some(all) => Content::Chunked { hash: all.finish(), list },
+            None => Content::Sparse { list },
+        };
+        Ok((content, at))
+    }
+
+    /// Cuts an extent into chunks and stores them; returns how long it really was.
+    fn read_extent(
+        &mut self,
+        file: &File,
+        offset: u64,
+        len: u64,
+        segments: &mut Vec<Segment>,
+        all: &mut Option<crate::hash::Hasher>,
+    ) -> Result<u64> {
+        let mut window = std::mem::take(&mut self.buffer);
+        window.resize(WINDOW_BYTES, 0);
+        let (mut filled, mut read, mut done) = (0usize, 0u64, 0u64);
+        let mut ended = false;
+        while !ended || filled > 0 {
+            while !ended && filled < CHUNK_BYTES.2 {
+                self.job.check_stop()?;
+                let want = (len - read).min((WINDOW_BYTES - filled) as u64) as usize;
+                let got =
+                    if want == 0 { 0 } else { read_some(file, &mut window[filled..filled + want], offset + read)? };
+                ended = got == 0;
+                filled += got;
+                read += got as u64;
+            }
+            let mut used = 0;
+            while filled > used && (ended || filled - used >= CHUNK_BYTES.2) {
+                let rest = &window[used..filled];
+                let cut = fastcdc::v2020::FastCDC::new(rest, CHUNK_BYTES.0, CHUNK_BYTES.1, CHUNK_BYTES.2).next();
+                let chunk = &rest[..cut.map_or(rest.len(), |chunk| chunk.length)];
+                if let Some(all) = all {
+                    all.update(chunk);
+                }
+                let key = self.job.store.algorithm().hash(chunk);
+                self.put_as(ObjectKind::Content, &key, chunk)?;
+                segments.push(Segment::Data { key, len: chunk.len() as u64 });
+                used += chunk.len();
+                done += chunk.len() as u64;
+            }
+            window.copy_within(used..filled, 0);
+            filled -= used;
+        }
+        self.buffer = window;
+        Ok(done)
+    }
+
+    /// What stands for an entry that an error kept from being captured.
+    pub(super) fn refused(&mut self, path: &[u8], name: &[u8], stat: &Stat, error: std::io::Error) -> Result<Taken> {
+        let why = refusal(error).map_err(Error::workspace("read", path))?;
+        Ok(self.without(path, name, stat, why))
+    }
+
+    pub(super) fn without(&mut self, path: &[u8], name: &[u8], stat: &Stat, why: Refusal) -> Taken {
+        match why {
+            Refusal::Vanished => {
+                self.gap(path, GapKind::Vanished, "");
+                None
+            }
+            Refusal::Mount => {
+                self.gap(path, GapKind::Mount, "");
+                Some(opaque(name, None, stat.file_type, Opaque::Mount))
+            }
+            Refusal::Unreadable(detail) => {
+                self.gap(path, GapKind::Unreadable, detail);
+                Some(opaque(name, Some(stat), stat.file_type, Opaque::Unreadable))
+            }
+        }
+    }
+}
+
+fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    loop {
+        match file.read_at(buffer, offset) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            other => return other.map_err(Error::workspace("read", b"")),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! What all threads of a capture share, and what each has for itself.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use belay_sys::{Dir, FileType, Root, Stat, Time};
+
+use super::CaptureOptions;
+use crate::error::{Error, Result};
+use crate::filter::Judge;
+use crate::hash::Hash;
+use crate::manifest::{Gap, GapKind};
+use crate::objects::{Batch, ObjectKind, Store, Worker};
+use crate::statcache::{Cache, DirStat, EntryStat, Linked, RecordBuilder, flags};
+use crate::tree::{Entry, Kind, Meta, Node, Opaque, View};
+
+/// A file whose times are this close to the moment of its capture may change again without them moving.
+const RACE_NANOSECONDS: i128 = 20_000_000;
+/// The same where a filesystem seems to keep whole seconds only.
+const COARSE_RACE_NANOSECONDS: i128 = 2_000_000_000;
+
+/// What all threads of a capture share.
+pub(super) struct Job<'a> {
+    pub(super) store: &'a Store,
+    pub(super) options: &'a CaptureOptions<'a>,
+    pub(super) batch: Option<&'a Batch<'a>>,
+    pub(super) cache: Option<&'a Cache>,
+    pub(super) judge: Judge,
+    pub(super) root: Root,
+    pub(super) threads: usize,
+    entries: AtomicU64,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(
+        store: &'a Store,
+        options: &'a CaptureOptions<'a>,
+        batch: Option<&'a Batch<'a>>,
+        cache: Option<&'a Cache>,
+    ) -> Result<Job<'a>> {
+        let root = options.root.try_clone().map_err(Error::workspace("open", b"."))?.crossing(options.cross_mounts);
+        let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(2, 8);
+        let judge = options.filter.judge()?;
+        Ok(Job { store, options, batch, cache, judge, root, threads, entries: AtomicU64::new(0) })
+    }
+
+    pub(super) fn hand(&self) -> Hand<'_> {
+        Hand {
+            job: self,
+            worker: self.batch.map(Batch::worker),
+            findings: Findings::default(),
+            names: Vec::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Counts entries that were looked at; false once there are too many.
+    pub(super) fn admit(&self, count: u64) -> bool {
+        self.entries.fetch_add(count, Ordering::Relaxed) + count <= self.options.limits.entries_max
+    }
+
+    /// Whether so many more bytes of content would exceed the limit.
+    pub(super) fn is_too_much(&self, bytes: u64) -> bool {
+        let so_far = self.batch.map_or(0, Batch::new_content_bytes);
+        so_far.saturating_add(bytes) > self.options.limits.new_bytes_max
+    }
+
+    pub(super) fn check_stop(&self) -> Result<()> {
+        if self.options.stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Whether the name is that of a temporary file of belay's own.
+    pub(super) fn is_own(&self, name: &[u8]) -> bool {
+        self.options.own_prefixes.iter().any(|prefix| name.starts_with(prefix))
+    }
+
+    /// Whether a restore is about to change this path, so that it is captured whatever the filter says.
+    pub(super) fn must_keep(&self, path: &[u8]) -> Result<bool> {
+        let Some(keep) = self.options.keep else { return Ok(false) };
+        let entry = View::stored(self.store).lookup(&keep.root, path)?;
+        Ok(entry.is_some_and(|entry| !entry.is_opaque()))
+    }
+}
+
+/// What one thread has for itself.
+pub(super) struct Hand<'a> {
+    pub(super) job: &'a Job<'a>,
+    pub(super) worker: Option<Worker<'a>>,
+    pub(super) findings: Findings,
+    /// For listing directories.
+    pub(super) names: Vec<u8>,
+    /// For reading files.
+    pub(super) buffer: Vec<u8>,
+}
+
+/// What threads found, to be put together at the end.
+#[derive(Default)]
+pub(super) struct Findings {
+    pub(super) gaps: Vec<Gap>,
+    pub(super) linked: Vec<Linked>,
+    pub(super) records: Vec<Vec<u8>>,
+    /// Nodes of a preview, which no store has.
+    pub(super) nodes: HashMap<Hash, Arc<Node>>,
+    pub(super) files_read: u64,
+}
+
+impl Findings {
+    pub(super) fn absorb(&mut self, other: Findings) {
+        self.gaps.extend(other.gaps);
+        self.linked.extend(other.linked);
+        self.records.extend(other.records);
+        self.nodes.extend(other.nodes);
+        self.files_read += other.files_read;
+    }
+}
+
+/// A directory whose entries are all known.
+pub(super) struct Assembled {
+    pub(super) path: Vec<u8>,
+    pub(super) proof: DirStat,
+    pub(super) rules: u64,
+    pub(super) flags: u8,
+    pub(super) entries: Vec<(Entry, EntryStat)>,
+}
+
+impl Hand<'_> {
+    pub(super) fn gap(&mut self, path: &[u8], kind: GapKind, detail: impl Into<String>) {
+        self.findings.gaps.push(Gap { path: path.to_vec(), kind, detail: detail.into() });
+    }
+
+    pub(super) fn put(&mut self, kind: ObjectKind, bytes: &[u8]) -> Result<Hash> {
+        match &mut self.worker {
+            Some(worker) => worker.put(kind, bytes).map(|(key, _)| key),
+            None => Ok(self.job.store.algorithm().hash(bytes)),
+        }
+    }
+
+    pub(super) fn put_as(&mut self, kind: ObjectKind, key: &Hash, bytes: &[u8]) -> Result<()> {
+        match &mut self.worker {
+            Some(worker) => worker.put_as(kind, key, bytes).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers a path whose inode has other names.
+    pub(super) fn note_linked(&mut self, path: &[u8], stat: &Stat) {
+        if stat.nlink > 1 && stat.file_type != FileType::Dir {
+            self.findings.linked.push(Linked { dev: stat.dev, ino: stat.ino, path: path.to_vec() });
+        }
+    }
+
+    /// Stores the node of a directory and its record, and returns what the directory is.
+    pub(super) fn assemble(&mut self, mut dir: Assembled) -> Result<Kind> {
+        dir.entries.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+        let (entries, proofs): (Vec<_>, Vec<_>) = dir.entries.into_iter().unzip();
+        let node = Node { entries };
+        let key = self.put(ObjectKind::Tree, &node.encode())?;
+        let identity = node.identity(self.job.store.algorithm());
+        let (files, bytes) = node.totals();
+        if self.worker.is_none() {
+            self.findings.nodes.insert(key, Arc::new(node));
+        } else {
+            let record = RecordBuilder {
+                path: dir.path,
+                dir: dir.proof,
+                node: key,
+                identity,
+                totals: (files, bytes),
+                rules: dir.rules,
+                flags: dir.flags,
+                entries: proofs,
+            };
+            self.findings.records.push(record.build());
+        }
+        Ok(Kind::Dir { node: key, identity, files, bytes })
+    }
+}
+
+/// The entry for something that was seen and is not captured.
+pub(super) fn opaque(name: &[u8], stat: Option<&Stat>, file_type: FileType, reason: Opaque) -> (Entry, EntryStat) {
+    let meta = stat.map(|stat| meta_of(stat, Vec::new())).unwrap_or_default();
+    let kind = Kind::Opaque { file_type, reason };
+    let zero = Time { sec: 0, nsec: 0 };
+    // The cache keeps the reason where the inode would be, to know what to look at again.
+    let ino = Opaque::ALL.iter().position(|one| *one == reason).expect("the table lists every reason") as u64;
+    let blank =
+        EntryStat { name: name.to_vec(), file_type, ino, size: 0, mtime: zero, ctime: zero, flags: flags::OPAQUE };
+    (Entry { name: name.to_vec(), meta, kind }, blank)
+}
+
+pub(super) fn meta_of(stat: &Stat, xattrs: Vec<(Vec<u8>, Vec<u8>)>) -> Meta {
+    let Stat { uid, gid, mtime, immutable, append_only, .. } = *stat;
+    Meta { mode: stat.mode as u16 & 0o7777, uid, gid, mtime, immutable, append_only, xattrs }
+}
+
+/// Whether a change right after `since` could leave the same times.
+pub(super) fn is_racy(mtime: Time, ctime: Time, since: Time) -> bool {
+    let nanoseconds = |time: Time| i128::from(time.sec) * 1_000_000_000 + i128::from(time.nsec);
+    let margin = if ctime.nsec == 0 { COARSE_RACE_NANOSECONDS } else { RACE_NANOSECONDS };
+    nanoseconds(ctime.max(mtime)) + margin >= nanoseconds(since)
+        // A modification time in the future is somebody's wish; only the kernel's own time counts then.
+        && nanoseconds(ctime) + margin >= nanoseconds(since)
+}
+
+pub(super) fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
+}
+
+pub(super) fn parent_of(path: &[u8]) -> &[u8] {
+    path.iter().rposition(|byte| *byte == b'/').map_or(b"", |at| &path[..at])
+}
+
+pub(super) fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
+    if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() }
+}
+
+/// Why something could not be opened or read, as far as that is not belay's own failure.
+pub(super) enum Refusal {
+    Vanished,
+    Mount,
+    Unreadable(String),
+}
+
+/// Sorts an error of the workspace: what is the tree's own condition, and what must stop the capture.
+pub(super) fn refusal(error: io::Error) -> std::result::Result<Refusal, io::Error> {
+    const EXDEV: i32 = 18;
+    const ELOOP: i32 = 40;
+    const ENXIO: i32 = 6;
+    const EMFILE: i32 = 24;
+    const ENFILE: i32 = 23;
+    const ENOMEM: i32 = 12;
+    match error.raw_os_error() {
+        Some(EXDEV) => Ok(Refusal::Mount),
+        Some(EMFILE | ENFILE | ENOMEM) => Err(error),
+        Some(ELOOP | ENXIO) => Ok(Refusal::Vanished),
+        _ if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Refusal::Vanished),
+        // It was a file when it was listed and is something else now.
+        _ if error.kind() == io::ErrorKind::InvalidInput => Ok(Refusal::Vanished),
+        _ => Ok(Refusal::Unreadable(plain(&error))),
+    }
+}
+
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// Opens a regular file of a directory, or says why not.
+pub(super) fn open_file(dir: &Dir, name: &[u8]) -> std::result::Result<std::result::Result<File, Refusal>, io::Error> {
+    match dir.open_read(name) {
+        Ok(file) => Ok(Ok(file)),
+        Err(error) => refusal(error).map(Err),
+    }
+}

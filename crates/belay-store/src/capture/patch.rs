@@ -1,0 +1,422 @@
+//! Makes a new tree out of a known one and the directories that changed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use belay_sys::{Dir, FileType};
+
+use super::Found;
+use super::check::{DirWork, Work};
+use super::descend::{Start, gap_kind, run, without_dir};
+use super::hand::{
+    Assembled, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, parent_of, refusal,
+};
+use super::judge::Decision;
+use super::sqlite::Item;
+use crate::error::{Error, Result};
+use crate::filter::Rules;
+use crate::manifest::{GapKind, Manifest};
+use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, Update, flags};
+use crate::tree::{Entry, Kind, Meta, Opaque};
+
+/// What to look at if only `paths` changed; `None` if the cache is not about the state they changed from.
+pub(super) fn work_for(job: &Job<'_>, cache: &Cache, paths: &[Vec<u8>]) -> Option<Work> {
+    let mut work = Work::new();
+    work.entry(Vec::new()).or_default();
+    let linked = cache.linked.iter().map(|one| &one.path);
+    for path in paths.iter().chain(linked) {
+        let mut path = path.as_slice();
+        while !path.is_empty() && cache.find(parent_of(path)).is_none() {
+            path = parent_of(path);
+        }
+        if path.is_empty() {
+            work.entry(Vec::new()).or_default().relist = true;
+        } else {
+            work.entry(parent_of(path).to_vec()).or_default().names.insert(name_of(path).to_vec());
+        }
+    }
+    let root = cache.find(b"")?;
+    (Record::parse(&root)?.rules() == job.rules_at(b"").fingerprint()).then_some(work)
+}
+
+/// Captures what `work` names and keeps the rest.
+pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
+    let old = Manifest::read(job.store, &cache.describes)?;
+    let is_dirty_set = matches!(job.options.source, super::Source::Dirty { .. });
+    let looked = look_again(job, work, is_dirty_set)?;
+    let Some(mut looked) = looked else { return super::descend::everything(job) };
+    let starts = std::mem::take(&mut looked.starts);
+    let new_dirs: Vec<Vec<u8>> = starts.iter().map(|start| start.path.clone()).collect();
+    if !starts.is_empty() {
+        let (taken, findings) = run(job, starts)?;
+        looked.findings.absorb(findings);
+        for (path, taken) in new_dirs.iter().zip(taken) {
+            looked.dirs.get_mut(parent_of(path)).expect("its parent was looked at").set(name_of(path), taken);
+        }
+    }
+    let dirs = looked.dirs.iter().map(|(path, again)| (path.clone(), again.work.clone())).collect();
+    let whole = looked.gone.drain(..).chain(new_dirs).collect();
+    let seen = Seen { dirs, whole };
+    let mut hand = job.hand();
+    let root = rebuild(&mut hand, &old, &mut looked)?;
+    if let Some(worker) = hand.worker.take() {
+        worker.done()?;
+    }
+    looked.findings.absorb(hand.findings);
+    finish(job, cache, &old, root, seen, looked.findings)
+}
+
+/// Directories that were looked at again.
+#[derive(Default)]
+struct Looked {
+    dirs: BTreeMap<Vec<u8>, Again>,
+    starts: Vec<Start>,
+    gone: Vec<Vec<u8>>,
+    findings: Findings,
+}
+
+/// A directory as it is now.
+struct Again {
+    entries: BTreeMap<Vec<u8>, (Entry, EntryStat)>,
+    proof: DirStat,
+    rules: u64,
+    flags: u8,
+    /// Its own properties, if it was examined.
+    own: Option<(Meta, EntryStat)>,
+    work: DirWork,
+}
+
+impl Again {
+    fn set(&mut self, name: &[u8], taken: Option<(Entry, EntryStat)>) {
+        match taken {
+            Some(taken) => self.entries.insert(name.to_vec(), taken),
+            None => self.entries.remove(name),
+        };
+    }
+}
+
+/// Looks at the directories in parallel; `None` if the rules changed and everything has to be judged again.
+fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Option<Looked>> {
+    let mut all = Looked::default();
+    // A directory that is gone makes its parent worth another look.
+    while !work.is_empty() {
+        let list: Vec<(Vec<u8>, DirWork)> = std::mem::take(&mut work).into_iter().collect();
+        let next = AtomicUsize::new(0);
+        let results = Mutex::new(Vec::new());
+        let threads = if list.len() > 8 { job.threads } else { 1 };
+        let turn = || -> Result<Findings> {
+            let mut hand = job.hand();
+            while let Some((path, work)) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let one = look(&mut hand, path, work, is_dirty_set)?;
+                results.lock().expect("no holder panics").push((path.clone(), one));
+            }
+            if let Some(worker) = hand.worker.take() {
+                worker.done()?;
+            }
+            Ok(hand.findings)
+        };
+        let findings: Vec<Result<Findings>> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(turn)).collect();
+            let mine = turn();
+            std::iter::once(mine).chain(others.into_iter().map(|t| t.join().expect("a look does not panic"))).collect()
+        });
+        for one in findings {
+            all.findings.absorb(one?);
+        }
+        for (path, one) in results.into_inner().expect("no holder panics") {
+            match one {
+                One::Here(again, starts, gone) => {
+                    all.starts.extend(starts);
+                    all.gone.extend(gone);
+                    all.dirs.insert(path, again);
+                }
+                One::RulesChanged => return Ok(None),
+                One::Gone => {
+                    let above = parent_of(&path).to_vec();
+                    let again = work.entry(above.clone()).or_default();
+                    if let Some(known) = all.dirs.get(&above) {
+                        again.relist |= known.work.relist;
+                        again.names.extend(known.work.names.iter().cloned());
+                        all.starts.retain(|start| parent_of(&start.path) != above);
+                    }
+                    again.names.insert(name_of(&path).to_vec());
+                }
+            }
+        }
+    }
+    Ok(Some(all))
+}
+
+enum One {
+    Here(Again, Vec<Start>, Vec<Vec<u8>>),
+    Gone,
+    RulesChanged,
+}
+
+fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) -> Result<One> {
+    let job = hand.job;
+    let cache = job.cache.expect("only a known tree is patched");
+    let Some(bytes) = cache.find(path) else { return Ok(One::Gone) };
+    let Some(record) = Record::parse(&bytes) else { return Ok(One::RulesChanged) };
+    let since = (job.options.clock)();
+    let opened = job.root.dir(path).and_then(|dir| dir.stat_self().map(|stat| (dir, stat)));
+    let (dir, stat) = match opened {
+        Ok(opened) => opened,
+        Err(_) if path.is_empty() => return Ok(One::RulesChanged),
+        Err(_) => return Ok(One::Gone),
+    };
+    let moved = DirStat::from(&stat) != record.dir();
+    // Names that no one has spoken of may have come or gone since.
+    let relist = work.relist || moved && !is_dirty_set;
+    let outside = if path.is_empty() { job.judge.rules() } else { job.rules_at(parent_of(path)) };
+    let (rules, has_rules) = job.rules_inside(&outside, &dir, path);
+    if rules.fingerprint() != record.rules() {
+        return Ok(One::RulesChanged);
+    }
+    let node = job.store.node(&record.node())?;
+    let proofs = record.entries().map(|entry| entry.to_stat());
+    let known = node.entries.iter().cloned().zip(proofs).map(|pair| (pair.0.name.clone(), pair)).collect();
+    let racy = is_racy(stat.mtime, stat.ctime, since) || moved && is_dirty_set && !relist;
+    let name = name_of(path).to_vec();
+    let own = (meta_of(&stat, dir.self_xattrs().unwrap_or_default()), EntryStat::new(name, &stat, 0));
+    let mut looker = Looker {
+        dir: &dir,
+        path,
+        rules: &rules,
+        known,
+        items: Vec::new(),
+        starts: Vec::new(),
+        gone: Vec::new(),
+        forced: false,
+        is_dirty_set,
+    };
+    let names = looker.names(hand, relist, &work.names)?;
+    for (name, file_type) in names {
+        looker.look(hand, &name, file_type)?;
+    }
+    let Looker { mut known, items, starts, gone, forced, .. } = looker;
+    for (entry, proof) in hand.take_all(&dir, path, items, since)? {
+        known.insert(entry.name.clone(), (entry, proof));
+    }
+    let was_forced = record.flags() & flags::FORCED != 0 && !relist;
+    let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
+    let flags = bit(racy, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
+    let work = DirWork { relist, names: work.names.clone() };
+    let again =
+        Again { entries: known, proof: DirStat::from(&stat), rules: rules.fingerprint(), flags, own: Some(own), work };
+    Ok(One::Here(again, starts, gone))
+}
+
+struct Looker<'a> {
+    dir: &'a Dir,
+    path: &'a [u8],
+    rules: &'a Arc<Rules>,
+    known: BTreeMap<Vec<u8>, (Entry, EntryStat)>,
+    items: Vec<Item>,
+    starts: Vec<Start>,
+    gone: Vec<Vec<u8>>,
+    forced: bool,
+    is_dirty_set: bool,
+}
+
+impl Looker<'_> {
+    /// The names to look at; those that are gone are dropped from what is known.
+    fn names(
+        &mut self,
+        hand: &mut Hand<'_>,
+        relist: bool,
+        some: &BTreeSet<Vec<u8>>,
+    ) -> Result<Vec<(Vec<u8>, FileType)>> {
+        if !relist {
+            return Ok(some.iter().map(|name| (name.clone(), FileType::Unknown)).collect());
+        }
+        let mut names = Vec::new();
+        let mut buffer = std::mem::take(&mut hand.names);
+        let listed = self.dir.list(&mut buffer, &mut |name, file_type, _| names.push((name.to_vec(), file_type)));
+        hand.names = buffer;
+        listed.map_err(Error::workspace("list", self.path))?;
+        names.retain(|(name, _)| !hand.job.is_own(name));
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let live: BTreeSet<&[u8]> = names.iter().map(|(name, _)| name.as_slice()).collect();
+        let lost: Vec<Vec<u8>> = self.known.keys().filter(|name| !live.contains(name.as_slice())).cloned().collect();
+        lost.iter().for_each(|name| self.drop_known(name));
+        Ok(names)
+    }
+
+    fn drop_known(&mut self, name: &[u8]) {
+        if let Some((entry, _)) = self.known.remove(name)
+            && matches!(entry.kind, Kind::Dir { .. })
+        {
+            self.gone.push(join(self.path, name));
+        }
+    }
+
+    fn look(&mut self, hand: &mut Hand<'_>, name: &[u8], file_type: FileType) -> Result<()> {
+        let job = hand.job;
+        let path = join(self.path, name);
+        let stat = match file_type {
+            FileType::Dir => None,
+            _ => match self.dir.stat(name) {
+                Ok(stat) if stat.file_type == FileType::Dir => None,
+                Ok(stat) => Some(stat),
+                Err(error) => {
+                    self.drop_known(name);
+                    match refusal(error).map_err(Error::workspace("examine", &path))? {
+                        Refusal::Vanished => {}
+                        _ => {
+                            hand.gap(&path, GapKind::Unreadable, "it cannot be examined");
+                            self.known.insert(name.to_vec(), opaque(name, None, file_type, Opaque::Unreadable));
+                        }
+                    }
+                    return Ok(());
+                }
+            },
+        };
+        let inside = match job.decide(self.rules, self.dir, &path, name, stat.is_none())? {
+            Decision::Leave(reason) => {
+                self.drop_known(name);
+                hand.gap(&path, gap_kind(reason), "");
+                let file_type = stat.as_ref().map_or(FileType::Dir, |stat| stat.file_type);
+                self.known.insert(name.to_vec(), opaque(name, stat.as_ref(), file_type, reason));
+                return Ok(());
+            }
+            Decision::Take { rules, forced } => {
+                self.forced |= forced;
+                rules.unwrap_or_else(|| Arc::clone(self.rules))
+            }
+        };
+        match stat {
+            Some(stat) => {
+                let proven = self.known.get(name).filter(|(_, proof)| proof.proves(&stat)).cloned();
+                if proven.is_none() {
+                    self.drop_known(name);
+                }
+                self.items.push(Item { name: name.to_vec(), stat, known: proven });
+            }
+            None => self.look_at_dir(hand, name, path, inside)?,
+        }
+        Ok(())
+    }
+
+    /// A directory that has a record is examined by itself; any other is captured whole.
+    fn look_at_dir(&mut self, hand: &mut Hand<'_>, name: &[u8], path: Vec<u8>, inside: Arc<Rules>) -> Result<()> {
+        let was_dir = self.known.get(name).is_some_and(|(entry, _)| matches!(entry.kind, Kind::Dir { .. }));
+        let cache = hand.job.cache.expect("only a known tree is patched");
+        if was_dir && !self.is_dirty_set && cache.find(&path).is_some() {
+            return match hand.job.root.dir_path_only(&path) {
+                Ok(_) => Ok(()),
+                Err(error) => {
+                    let why = refusal(error).map_err(Error::workspace("open", &path))?;
+                    self.drop_known(name);
+                    if let Some(left) = without_dir(hand.job, hand, &path, why) {
+                        self.known.insert(name.to_vec(), left);
+                    }
+                    Ok(())
+                }
+            };
+        }
+        self.drop_known(name);
+        self.starts.push(Start { path, rules: inside });
+        Ok(())
+    }
+}
+
+/// Builds the nodes of all directories that were looked at and of those above them, the deepest first.
+fn rebuild(hand: &mut Hand<'_>, old: &Manifest, looked: &mut Looked) -> Result<Entry> {
+    let job = hand.job;
+    let depth = |path: &[u8]| if path.is_empty() { 0 } else { 1 + path.iter().filter(|byte| **byte == b'/').count() };
+    let mut by_depth: BTreeMap<usize, BTreeSet<Vec<u8>>> = BTreeMap::new();
+    for path in looked.dirs.keys() {
+        by_depth.entry(depth(path)).or_default().insert(path.clone());
+    }
+    let mut root = old.root.clone();
+    while let Some((level, paths)) = by_depth.pop_last() {
+        for path in paths {
+            let again = looked.dirs.remove(&path).expect("it was put there");
+            let entries = again.entries.into_values().collect();
+            let dir =
+                Assembled { path: path.clone(), proof: again.proof, rules: again.rules, flags: again.flags, entries };
+            let kind = hand.assemble(dir)?;
+            if path.is_empty() {
+                root.kind = kind;
+                root.meta = again.own.map_or(root.meta, |(meta, _)| meta);
+                continue;
+            }
+            let above = parent_of(&path).to_vec();
+            if !looked.dirs.contains_key(&above) {
+                looked.dirs.insert(above.clone(), untouched(job, &above)?);
+                by_depth.entry(level - 1).or_default().insert(above.clone());
+            }
+            let parent = looked.dirs.get_mut(&above).expect("it was just put there");
+            // If the parent dropped it meanwhile, it is gone.
+            if let Some((entry, proof)) = parent.entries.get_mut(name_of(&path)) {
+                entry.kind = kind;
+                if let Some((meta, stat)) = again.own {
+                    entry.meta = meta;
+                    *proof = stat;
+                }
+            }
+        }
+    }
+    Ok(root)
+}
+
+/// A directory that was not looked at, as the cache knows it.
+fn untouched(job: &Job<'_>, path: &[u8]) -> Result<Again> {
+    let cache = job.cache.expect("only a known tree is patched");
+    let missing = || Error::corrupt("the stat cache", "a directory's record is missing");
+    let bytes = cache.find(path).ok_or_else(missing)?;
+    let record = Record::parse(&bytes).ok_or_else(missing)?;
+    let node = job.store.node(&record.node())?;
+    let proofs = record.entries().map(|entry| entry.to_stat());
+    let entries = node.entries.iter().cloned().zip(proofs).map(|pair| (pair.0.name.clone(), pair)).collect();
+    let work = DirWork::default();
+    Ok(Again { entries, proof: record.dir(), rules: record.rules(), flags: record.flags(), own: None, work })
+}
+
+/// Puts together what was found anew and what still holds.
+fn finish(
+    job: &Job<'_>,
+    cache: &Cache,
+    old: &Manifest,
+    root: Entry,
+    seen: Seen,
+    mut findings: Findings,
+) -> Result<Found> {
+    let old_gaps = old.coverage(job.store)?.gaps;
+    // What vanished then is no news now.
+    let still = old_gaps.into_iter().filter(|gap| gap.kind != GapKind::Vanished && !seen.covers(&gap.path));
+    findings.gaps.extend(still);
+    let kept = cache.linked.iter().filter(|one| !seen.covers(&one.path)).cloned();
+    let mut linked: Vec<Linked> = kept.chain(findings.linked.drain(..)).collect();
+    linked.sort();
+    linked.dedup();
+    let mut before = cache.linked.clone();
+    before.sort();
+    findings.linked = linked.clone();
+    let records = std::mem::take(&mut findings.records);
+    let update = if records.is_empty() || job.batch.is_none() {
+        Update::Nothing
+    } else {
+        let linked = (linked != before).then_some(linked);
+        Update::Some { from: cache.describes, records, gone: seen.whole, linked }
+    };
+    Ok(Found { root, findings, update })
+}
+
+/// Which paths were looked at again, so that what was known of them before no longer counts.
+struct Seen {
+    dirs: HashMap<Vec<u8>, DirWork>,
+    /// Directories that are gone, or were captured whole.
+    whole: Vec<Vec<u8>>,
+}
+
+impl Seen {
+    fn covers(&self, path: &[u8]) -> bool {
+        let looked_at = |work: &DirWork| work.relist || work.names.contains(name_of(path));
+        let is_beneath =
+            |dir: &Vec<u8>| path == dir.as_slice() || path.starts_with(dir) && path.get(dir.len()) == Some(&b'/');
+        self.dirs.get(parent_of(path)).is_some_and(looked_at) || self.whole.iter().any(is_beneath)
+    }
+}

@@ -1,0 +1,210 @@
+//! Writes the content of staged files, checked as it is read, in the order in which the store holds it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use belay_sys::{Dir, FileType};
+
+use super::metadata::{Thing, Wish, is_refusal};
+use super::stage::Handles;
+use super::{Applied, LeftReason, Step, Work};
+use crate::error::{Error, Result};
+use crate::tree::{Content, Entry, Kind, Segment, View};
+
+/// Up to so many files, each is made durable by itself: flushing a whole busy filesystem would take longer.
+pub(super) const FEW_FILES: usize = 32;
+
+/// Reading and writing overlap, and two is what most disks and the smallest machines make use of.
+const THREADS: usize = 2;
+
+/// How much one thread takes at a time: enough for long reads, little enough to end at the same moment.
+const BATCH_BYTES: u64 = 4 << 20;
+const BATCH_FILES: usize = 128;
+
+/// A file or other leaf to be made, and where the store holds its content: pack, block and offset.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Task {
+    pack: u64,
+    place: u64,
+    at: u32,
+}
+
+/// What is not as it should be: the step, why, and whether it was given up altogether.
+type Refusal = (u32, LeftReason, bool);
+
+impl Work<'_> {
+    /// Stages every leaf that is not a hard link; returns whether their content is durable.
+    pub(super) fn write_contents(&mut self, applied: &mut Applied) -> Result<bool> {
+        let mut tasks = Vec::new();
+        for at in self.layout.staged() {
+            let step = self.layout.step(at);
+            if !step.becomes_dir() && step.link_to.is_none() {
+                tasks.push(self.task(at, step)?);
+            }
+        }
+        tasks.sort_unstable();
+        let few = tasks.len() <= FEW_FILES;
+        let batches = self.batches(&tasks);
+        let queue =
+            Queue { tasks: &tasks, batches: &batches, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+        let refusals =
+            if batches.len() < THREADS { self.work_off(&queue, few) } else { self.work_off_together(&queue, few) };
+        for (at, reason, given_up) in refusals? {
+            if given_up { self.give_up(at, reason, applied) } else { self.note(at, reason, applied) }
+        }
+        Ok(few)
+    }
+
+    fn task(&self, at: u32, step: &Step) -> Result<Task> {
+        let key = match step.after.as_ref().map(|entry| &entry.kind) {
+            Some(Kind::File { size, content }) if *size > 0 => match content {
+                Content::Whole(key) => *key,
+                Content::Chunked { list, .. } | Content::Sparse { list } => *list,
+            },
+            _ => return Ok(Task { pack: 0, place: 0, at }),
+        };
+        let (pack, place) = self.store.location(&key)?.ok_or(Error::Missing(key))?;
+        Ok(Task { pack, place, at })
+    }
+
+    /// Cuts the tasks into batches, never between two files whose content shares a block.
+    fn batches(&self, tasks: &[Task]) -> Vec<Range<usize>> {
+        let block = |task: &Task| (task.pack, task.place >> 32);
+        let mut batches = Vec::new();
+        let (mut start, mut bytes) = (0, 0);
+        for (at, task) in tasks.iter().enumerate() {
+            let full = bytes >= BATCH_BYTES || at - start >= BATCH_FILES;
+            if full && block(task) != block(&tasks[at - 1]) {
+                batches.push(start..at);
+                (start, bytes) = (at, 0);
+            }
+            bytes += self.layout.step(task.at).bytes();
+        }
+        if start < tasks.len() {
+            batches.push(start..tasks.len());
+        }
+        batches
+    }
+
+    fn work_off_together(&self, queue: &Queue<'_>, few: bool) -> Result<Vec<Refusal>> {
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| self.work_off(queue, few))).collect();
+            let mut all = Vec::new();
+            for worker in workers {
+                all.append(&mut worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            }
+            Ok(all)
+        })
+    }
+
+    fn work_off(&self, queue: &Queue<'_>, few: bool) -> Result<Vec<Refusal>> {
+        let mut handles = Handles::new(self.root);
+        let mut refusals = Vec::new();
+        while let Some(batch) = queue.take() {
+            for task in batch {
+                let written = self.check_stop().and_then(|()| self.write_one(&mut handles, task.at, few));
+                let refused = written.inspect_err(|_| queue.failed.store(true, Ordering::Relaxed))?;
+                refusals.extend(refused.map(|(reason, given_up)| (task.at, reason, given_up)));
+                self.options.progress.advance(1, self.layout.step(task.at).bytes());
+            }
+        }
+        Ok(refusals)
+    }
+
+    /// Stages one leaf; says what was refused, and whether that means that it is not there.
+    pub(super) fn write_one(
+        &self,
+        handles: &mut Handles<'_>,
+        at: u32,
+        sync: bool,
+    ) -> Result<Option<(LeftReason, bool)>> {
+        let step = self.layout.step(at);
+        let entry = step.after.as_deref().expect("only what will be there is staged");
+        let (place, name) = self.layout.staging_place(at, self.options.prefix);
+        let failed = |error| Error::workspace("stage", &step.path)(error);
+        let dir = handles.get(&place).map_err(failed)?;
+        let wish = Wish {
+            meta: &entry.meta,
+            mtime: step.mtime(self.options.mtime),
+            inherits: self.inherits(at),
+            has_mode: !matches!(entry.kind, Kind::Symlink(_)),
+        };
+        let refused = if let Kind::File { size, content } = &entry.kind {
+            let file = match self.hands.change(|| dir.create_new(&name, 0o600)) {
+                Err(error) if is_refusal(&error) => return Ok(Some((LeftReason::of(&error), true))),
+                result => result.map_err(failed)?,
+            };
+            self.fill(&file, *size, content, &step.path)?;
+            let refused = self.dresser().dress(Thing::File { file: &file, dir, name: &name }, &wish).map_err(failed)?;
+            if sync {
+                file.sync_all().map_err(failed)?;
+            }
+            refused
+        } else {
+            match self.hands.change(|| make_special(dir, &name, entry)) {
+                Err(error) if is_refusal(&error) => return Ok(Some((LeftReason::of(&error), true))),
+                result => result.map_err(failed)?,
+            }
+            self.dresser().dress(Thing::Name { dir, name: &name }, &wish).map_err(failed)?
+        };
+        Ok(refused.map(|reason| (reason, false)))
+    }
+
+    fn fill(&self, file: &File, size: u64, content: &Content, path: &[u8]) -> Result<()> {
+        let mut offset = 0;
+        let mut ends_in_hole = false;
+        for segment in View::stored(self.store).segments(size, content)? {
+            ends_in_hole = matches!(segment, Segment::Hole { .. });
+            if let Segment::Data { key, len } = segment {
+                let bytes = self.store.read(&key)?;
+                if bytes.len() as u64 != len {
+                    return Err(Error::corrupt(format!("object {key}"), "its length is not what the tree says"));
+                }
+                let written = self.hands.change(|| write_at(file, &bytes, offset));
+                written.map_err(Error::workspace("write", path))?;
+            }
+            offset += segment.len();
+        }
+        if ends_in_hole {
+            self.hands.change(|| file.set_len(size)).map_err(Error::workspace("write", path))?;
+        }
+        Ok(())
+    }
+}
+
+/// Batches that several threads take from.
+struct Queue<'a> {
+    tasks: &'a [Task],
+    batches: &'a [Range<usize>],
+    next: AtomicUsize,
+    failed: AtomicBool,
+}
+
+impl<'a> Queue<'a> {
+    fn take(&self) -> Option<&'a [Task]> {
+        if self.failed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let at = self.next.fetch_add(1, Ordering::Relaxed);
+        self.batches.get(at).map(|batch| &self.tasks[batch.clone()])
+    }
+}
+
+fn write_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    if offset == 0 { file.write_all(bytes) } else { file.write_all_at(bytes, offset) }
+}
+
+/// Makes what has no content of its own; nothing of it is ever opened.
+fn make_special(dir: &Dir, name: &[u8], entry: &Entry) -> io::Result<()> {
+    match &entry.kind {
+        Kind::Symlink(text) => dir.make_symlink(name, text),
+        Kind::Fifo => dir.make_fifo(name, 0o600),
+        Kind::Socket => dir.make_socket(name, 0o600),
+        Kind::CharDevice(rdev) => dir.make_device(name, FileType::CharDevice, *rdev, 0o600),
+        Kind::BlockDevice(rdev) => dir.make_device(name, FileType::BlockDevice, *rdev, 0o600),
+        Kind::File { .. } | Kind::Dir { .. } | Kind::Opaque { .. } => unreachable!("these are made elsewhere or never"),
+    }
+}

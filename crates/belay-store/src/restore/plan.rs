@@ -1,0 +1,365 @@
+//! Descends two trees side by side, only where they differ, and writes down what leads from one to the other.
+
+use std::sync::Arc;
+
+use super::claims::Claims;
+use super::difference::difference;
+use super::{Left, LeftReason, Plan, Site, Step, links};
+use crate::diff::{Scope, What};
+use crate::error::Result;
+use crate::filter::Rules;
+use crate::manifest::{Links, Manifest};
+use crate::tree::{Entry, Kind, Meta, Node, Opaque, View};
+
+/// Works out how to get from the present (captured, or previewed) to the target.
+pub fn plan(
+    present: View<'_>,
+    now: &Manifest,
+    now_links: &Links,
+    target: &Manifest,
+    scope: &Scope,
+    as_root: bool,
+) -> Result<Plan> {
+    let view = View::stored(present.store());
+    let claims = Claims::of(view, target)?;
+    let mut draft = Draft {
+        present,
+        view,
+        claims,
+        scope,
+        as_root,
+        roots: (&now.root, &target.root),
+        plan: Plan::default(),
+        path: Vec::new(),
+        frames: Vec::new(),
+    };
+    draft.descend()?;
+    let target_links = target.links(present.store())?;
+    links::plan_links(&mut draft, now_links, &target_links)?;
+    let mut plan = draft.plan;
+    plan.bytes = plan.steps.iter().map(Step::bytes).sum();
+    plan.sites.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(plan)
+}
+
+/// A plan in the making.
+pub(super) struct Draft<'a> {
+    pub(super) present: View<'a>,
+    pub(super) view: View<'a>,
+    claims: Claims<'a>,
+    pub(super) scope: &'a Scope,
+    pub(super) as_root: bool,
+    /// The present's root and the target's.
+    pub(super) roots: (&'a Entry, &'a Entry),
+    pub(super) plan: Plan,
+    /// The path that is being looked at.
+    path: Vec<u8>,
+    /// The directories above it; a stack of our own, because a hostile tree is deeper than the thread's.
+    frames: Vec<Frame>,
+}
+
+/// A directory that is being descended.
+struct Frame {
+    passage: Passage,
+    now: Option<Arc<Node>>,
+    target: Option<Arc<Node>>,
+    at: (usize, usize),
+    path_len: usize,
+    /// What the directory is like, if it exists, and what it is like in the target.
+    metas: Option<(Meta, Option<Meta>)>,
+    /// How many steps and sites there were before it, its own step included.
+    mark: (usize, usize),
+    /// Something beneath it is left, so it cannot go.
+    holds: bool,
+    touched: bool,
+    rules: Option<Arc<Rules>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Passage {
+    /// It is a directory on both sides, or its own fate is decided elsewhere.
+    Compare,
+    /// It is made with all that is in it.
+    Add,
+    /// It is outside the scope and made only if something in it is.
+    AddIfNeeded,
+    /// It is emptied and removed.
+    Remove,
+    /// It is emptied and something else takes its place.
+    Retype,
+}
+
+impl Draft<'_> {
+    fn descend(&mut self) -> Result<()> {
+        let (now, target) = self.roots;
+        if self.scope.contains(b"") {
+            self.compare(now, target)?;
+        } else {
+            self.open(Passage::Compare, Some(now), Some(target))?;
+        }
+        while let Some(frame) = self.frames.last_mut() {
+            let Some((now_at, target_at)) = frame.next() else {
+                self.close();
+                continue;
+            };
+            let (now, target) = (frame.now.clone(), frame.target.clone());
+            let entry = |node: &Option<Arc<Node>>, at: Option<usize>| {
+                at.and_then(|at| Some(node.as_ref()?.entries[at].clone()))
+            };
+            let (now, target) = (entry(&now, now_at), entry(&target, target_at));
+            let name = now.as_ref().or(target.as_ref()).map(|entry| entry.name.as_slice()).unwrap_or_default();
+            self.path.truncate(frame.path_len);
+            if !self.path.is_empty() {
+                self.path.push(b'/');
+            }
+            self.path.extend_from_slice(name);
+            self.visit(now.as_ref(), target.as_ref())?;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, now: Option<&Entry>, target: Option<&Entry>) -> Result<()> {
+        if !self.scope.contains(&self.path) {
+            return if self.scope.may_contain(&self.path) { self.pass(now, target) } else { Ok(()) };
+        }
+        match (now, target) {
+            (Some(now), Some(target)) if now.is_opaque() && target.is_opaque() => self.hold(),
+            (None, Some(target)) if target.is_opaque() => self.leave(reason_of(target)),
+            (Some(_), Some(target)) if target.is_opaque() => self.leave_and_hold(reason_of(target)),
+            (Some(now), None) if now.is_opaque() => self.leave_and_hold(LeftReason::NotClaimed),
+            (Some(now), Some(_)) if now.is_opaque() => self.leave_and_hold(LeftReason::InTheWay),
+            (None, Some(target)) => return self.add(target),
+            (Some(now), None) => return self.remove(now),
+            (Some(now), Some(target)) => return self.compare(now, target),
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
+    /// Goes through a directory that is outside the scope, on the way to what is inside.
+    fn pass(&mut self, now: Option<&Entry>, target: Option<&Entry>) -> Result<()> {
+        match (now, target) {
+            (_, Some(target)) if target.is_opaque() => {}
+            (Some(now), target) if is_dir(now) => {
+                self.open(Passage::Compare, Some(now), target.filter(|target| is_dir(target)))?;
+            }
+            (None, Some(target)) if is_dir(target) => {
+                self.push(None, Some(target), What { added: true, ..What::default() });
+                self.open(Passage::AddIfNeeded, None, Some(target))?;
+            }
+            (Some(_), Some(target)) if is_dir(target) => self.leave(LeftReason::InTheWay),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, target: &Entry) -> Result<()> {
+        if self.forbidden(target) {
+            self.leave(LeftReason::NotPermitted);
+            return Ok(());
+        }
+        self.push(None, Some(target), What { added: true, ..What::default() });
+        if is_dir(target) {
+            self.open(Passage::Add, None, Some(target))?;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, now: &Entry) -> Result<()> {
+        if self.claims.missed(&self.path) {
+            self.leave_and_hold(LeftReason::NotCaptured);
+            return Ok(());
+        }
+        if !self.claimed(now)? {
+            self.leave_and_hold(LeftReason::NotClaimed);
+            return Ok(());
+        }
+        self.push(Some(now), None, What { removed: true, ..What::default() });
+        if is_dir(now) {
+            self.open(Passage::Remove, Some(now), None)?;
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, now: &Entry, target: &Entry) -> Result<()> {
+        let what = difference(now, target, self.as_root);
+        let differs = what != What::default();
+        if (what.retyped || what.content) && self.forbidden(target) {
+            self.leave_and_hold(LeftReason::NotPermitted);
+            return Ok(());
+        }
+        if differs {
+            self.push(Some(now), Some(target), what);
+        }
+        match (&now.kind, &target.kind) {
+            (Kind::Dir { node: old, .. }, Kind::Dir { node: new, .. }) => {
+                if old != new {
+                    self.open(Passage::Compare, Some(now), Some(target))?;
+                }
+                if differs {
+                    self.own_step(now, target, old != new);
+                }
+                Ok(())
+            }
+            (Kind::Dir { .. }, _) => self.open(Passage::Retype, Some(now), None),
+            (_, Kind::Dir { .. }) => self.open(Passage::Add, None, Some(target)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A directory that changes itself is a site, whether it is descended or not.
+    fn own_step(&mut self, now: &Entry, target: &Entry, descended: bool) {
+        match self.frames.last_mut() {
+            Some(frame) if descended => frame.touched = true,
+            _ => self.plan.sites.push(Site {
+                path: self.path.clone(),
+                before: now.meta.clone(),
+                after: Some(target.meta.clone()),
+            }),
+        }
+    }
+
+    /// Whether only root may make such a thing.
+    fn forbidden(&self, target: &Entry) -> bool {
+        !self.as_root && matches!(target.kind, Kind::CharDevice(_) | Kind::BlockDevice(_))
+    }
+
+    fn claimed(&mut self, now: &Entry) -> Result<bool> {
+        // What is entered only for something forced in it is doubtful under any name, which `is_doubtful` knows.
+        if !self.claims.is_doubtful(&now.name, is_dir(now)) {
+            return Ok(true);
+        }
+        let rules = self.rules()?;
+        Ok(self.claims.takes(&rules, &self.path, is_dir(now)))
+    }
+
+    /// The rules inside the directory that is being descended, worked out where they are first needed.
+    fn rules(&mut self) -> Result<Arc<Rules>> {
+        let known = self.frames.iter().rposition(|frame| frame.rules.is_some()).map_or(0, |at| at + 1);
+        let mut parent = known.checked_sub(1).and_then(|at| self.frames[at].rules.clone());
+        for frame in &mut self.frames[known..] {
+            let node = frame.target.as_deref();
+            let rules = match &parent {
+                None => self.claims.root(node)?,
+                Some(parent) => self.claims.inside(parent, &self.path[..frame.path_len], node)?,
+            };
+            frame.rules = Some(Arc::clone(&rules));
+            parent = Some(rules);
+        }
+        Ok(parent.expect("a path is judged inside a directory"))
+    }
+
+    fn push(&mut self, before: Option<&Entry>, after: Option<&Entry>, what: What) {
+        let boxed = |entry: Option<&Entry>| entry.map(|entry| Box::new(entry.clone()));
+        let step =
+            Step { path: self.path.clone(), before: boxed(before), after: boxed(after), what, link_to: None, names: 1 };
+        // The directory's own metadata is changed in itself, everything else in the directory that holds it.
+        let in_itself = step.was_dir() && step.becomes_dir();
+        self.plan.steps.push(step);
+        if let Some(frame) = self.frames.last_mut()
+            && !in_itself
+        {
+            frame.touched = true;
+        }
+    }
+
+    fn leave(&mut self, reason: LeftReason) {
+        self.plan.left.push(Left { path: self.path.clone(), reason });
+    }
+
+    fn hold(&mut self) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.holds = true;
+        }
+    }
+
+    fn leave_and_hold(&mut self, reason: LeftReason) {
+        self.leave(reason);
+        self.hold();
+    }
+
+    fn open(&mut self, passage: Passage, now: Option<&Entry>, target: Option<&Entry>) -> Result<()> {
+        let key = |entry: Option<&Entry>| match entry.map(|entry| &entry.kind) {
+            Some(Kind::Dir { node, .. }) => Some(*node),
+            _ => None,
+        };
+        let (old, new) = (key(now), key(target));
+        self.frames.push(Frame {
+            passage,
+            now: old.map(|key| self.present.node(&key)).transpose()?,
+            target: new.map(|key| self.view.node(&key)).transpose()?,
+            at: (0, 0),
+            path_len: self.path.len(),
+            metas: now.map(|now| (now.meta.clone(), target.map(|target| target.meta.clone()))),
+            mark: (self.plan.steps.len(), self.plan.sites.len()),
+            holds: false,
+            touched: false,
+            rules: None,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        let Some(frame) = self.frames.pop() else { return };
+        self.path.truncate(frame.path_len);
+        let (steps, sites) = frame.mark;
+        match frame.passage {
+            Passage::Remove if frame.holds => self.plan.steps[steps - 1].what = What::default(),
+            Passage::Retype if frame.holds => {
+                self.plan.steps.truncate(steps - 1);
+                self.plan.sites.truncate(sites);
+                self.leave(LeftReason::InTheWay);
+                return self.hold();
+            }
+            Passage::AddIfNeeded if self.plan.steps.len() == steps => self.plan.steps.truncate(steps - 1),
+            _ => {}
+        }
+        if frame.holds && frame.passage == Passage::Remove {
+            self.hold();
+        }
+        if let Some((before, after)) = frame.metas
+            && frame.touched
+        {
+            self.plan.sites.push(Site { path: self.path.clone(), before, after });
+        }
+        if self.frames.is_empty() {
+            self.plan.steps.retain(|step| step.what != What::default());
+        }
+    }
+}
+
+impl Frame {
+    /// The next pair of entries that are not the same.
+    fn next(&mut self) -> Option<(Option<usize>, Option<usize>)> {
+        let Frame { now, target, at, .. } = self;
+        let now = now.as_ref().map_or(&[][..], |node| &node.entries);
+        let target = target.as_ref().map_or(&[][..], |node| &node.entries);
+        loop {
+            let (old, new) = (now.get(at.0), target.get(at.1));
+            let order = match (old, new) {
+                (None, None) => return None,
+                (Some(_), None) => std::cmp::Ordering::Less,
+                (None, Some(_)) => std::cmp::Ordering::Greater,
+                (Some(old), Some(new)) => old.name.cmp(&new.name),
+            };
+            let (left, right) = (order.is_le(), order.is_ge());
+            let pair = (left.then_some(at.0), right.then_some(at.1));
+            *at = (at.0 + usize::from(left), at.1 + usize::from(right));
+            if order.is_ne() || old != new {
+                return Some(pair);
+            }
+        }
+    }
+}
+
+fn is_dir(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Dir { .. })
+}
+
+/// Why what the target only saw is left as it is.
+fn reason_of(target: &Entry) -> LeftReason {
+    match target.kind {
+        Kind::Opaque { reason: Opaque::Unreadable | Opaque::Hung | Opaque::OverLimit, .. } => LeftReason::NotCaptured,
+        _ => LeftReason::NotClaimed,
+    }
+}

@@ -1,0 +1,283 @@
+//! Prepares everything new under temporary names beside the live files, so that the swap is nothing but renames.
+//!
+//! Until all of it is there, verified and durable, the live files are as they were.
+
+use std::collections::HashMap;
+use std::io;
+
+use belay_sys::{Dir, FileType, Root, Stat};
+
+use super::layout::Act;
+use super::metadata::{Dresser, Thing, Wish, is_refusal};
+use super::swap::is_as;
+use super::{Applied, Left, LeftReason, Step, Work, split, tidy};
+use crate::error::{Error, Result};
+
+/// Directories that are kept open at a time by each thread.
+const OPEN_DIRS_MAX: usize = 64;
+
+/// Open directories by path.
+pub(super) struct Handles<'a> {
+    root: &'a Root,
+    open: HashMap<Vec<u8>, Dir>,
+}
+
+impl<'a> Handles<'a> {
+    pub(super) fn new(root: &'a Root) -> Handles<'a> {
+        Handles { root, open: HashMap::new() }
+    }
+
+    pub(super) fn get(&mut self, path: &[u8]) -> io::Result<&Dir> {
+        if !self.open.contains_key(path) {
+            if self.open.len() >= OPEN_DIRS_MAX {
+                self.open.clear();
+            }
+            self.open.insert(path.to_vec(), self.root.dir_path_only(path)?);
+        }
+        Ok(&self.open[path])
+    }
+}
+
+impl Work<'_> {
+    pub(super) fn stage(&mut self, applied: &mut Applied) -> Result<()> {
+        for site in 0..self.layout.spots.len() {
+            self.prepare_site(site, applied)?;
+        }
+        self.make_dirs(applied)?;
+        let durable = self.write_contents(applied)?;
+        self.make_links(applied)?;
+        self.finish_dirs(applied)?;
+        self.check_stop()?;
+        if durable || self.layout.staged().next().is_none() {
+            return Ok(());
+        }
+        self.root.sync_filesystem().map_err(Error::workspace("make durable", b""))
+    }
+
+    pub(super) fn dresser(&self) -> Dresser<'_> {
+        Dresser { hands: self.hands, as_root: self.as_root }
+    }
+
+    /// Leaves a path after all.
+    pub(super) fn give_up(&mut self, at: u32, reason: LeftReason, applied: &mut Applied) {
+        self.layout.acts[at as usize] = Act::Leave;
+        self.note(at, reason, applied);
+    }
+
+    /// Notes that a path was left, or is not in every respect what it should be.
+    pub(super) fn note(&self, at: u32, reason: LeftReason, applied: &mut Applied) {
+        applied.left.push(Left { path: self.layout.step(at).path.clone(), reason });
+    }
+
+    fn prepare_site(&mut self, site: usize, applied: &mut Applied) -> Result<()> {
+        let looked_at = |act: Act| matches!(act, Act::Stage { .. } | Act::InPlace);
+        let children = self.layout.spots[site].children.clone();
+        if !children.iter().any(|at| looked_at(self.layout.acts[*at as usize])) {
+            return Ok(());
+        }
+        let path = &self.layout.plan.sites[site].path;
+        let dir = match self.root.dir_path_only(path) {
+            Ok(dir) => dir,
+            Err(error) => {
+                children.into_iter().for_each(|at| self.give_up(at, unreachable_reason(&error), applied));
+                return Ok(());
+            }
+        };
+        for at in &children {
+            self.spare_outsiders(&dir, *at);
+        }
+        if children.iter().any(|at| matches!(self.layout.acts[*at as usize], Act::Stage { .. })) {
+            let failed = Error::workspace("prepare", path);
+            let found = dir.stat_self().and_then(|stat| self.loosen(&dir, &stat).map(|()| stat));
+            let found = found.map_err(failed)?;
+            let xattrs = dir.self_xattrs().unwrap_or_default();
+            let spot = &mut self.layout.spots[site];
+            spot.found = Some(found);
+            spot.inherits = xattrs.iter().any(|(key, _)| key == b"system.posix_acl_default");
+        }
+        Ok(())
+    }
+
+    /// A file that also has names outside the workspace is not changed in place, because they would change with it.
+    fn spare_outsiders(&mut self, dir: &Dir, at: u32) {
+        let step = self.layout.step(at);
+        if self.layout.acts[at as usize] != Act::InPlace || step.becomes_dir() {
+            return;
+        }
+        let has_others = |stat: Stat| stat.file_type == FileType::File && stat.nlink > step.names;
+        if dir.stat(split(&step.path).1).is_ok_and(has_others) {
+            self.layout.stage_after_all(at);
+        }
+    }
+
+    /// Makes a directory one in which names can be changed; what it was like is put back at the end.
+    pub(super) fn loosen(&self, dir: &Dir, stat: &Stat) -> io::Result<()> {
+        let result = match stat {
+            _ if self.as_root && (stat.immutable || stat.append_only) => {
+                self.hands.change(|| Thing::Itself(dir).set_flags(false, false))
+            }
+            _ if !self.as_root && stat.mode & 0o300 != 0o300 => {
+                self.hands.change(|| dir.set_self_mode(stat.mode | 0o700))
+            }
+            _ => Ok(()),
+        };
+        // If it may not be done, each path in it will say so.
+        result.or_else(|error| if is_refusal(&error) { Ok(()) } else { Err(error) })
+    }
+
+    fn make_dirs(&mut self, applied: &mut Applied) -> Result<()> {
+        let mut handles = Handles::new(self.root);
+        for at in 0..self.layout.acts.len() as u32 {
+            if !self.layout.is_staged(at) || !self.layout.step(at).becomes_dir() {
+                continue;
+            }
+            self.check_stop()?;
+            let made = self.make_dir(&mut handles, at);
+            match made {
+                Err(error) if is_refusal(&error) && matches!(self.layout.acts[at as usize], Act::Stage { .. }) => {
+                    self.give_up(at, LeftReason::of(&error), applied);
+                }
+                result => result.map_err(Error::workspace("stage", &self.layout.step(at).path))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn make_dir(&self, handles: &mut Handles<'_>, at: u32) -> io::Result<()> {
+        let (place, name) = self.layout.staging_place(at, self.options.prefix);
+        let dir = handles.get(&place)?;
+        self.hands.change(|| dir.make_dir(&name, 0o700))?;
+        if self.inherits(at) {
+            self.dresser().strip(Thing::Itself(&dir.subdir_path_only(&name)?))?;
+        }
+        Ok(())
+    }
+
+    /// Whether what is staged for the step gets an access control list from the directory it is staged in.
+    pub(super) fn inherits(&self, at: u32) -> bool {
+        let place = split(&self.layout.step(at).path).0;
+        matches!(self.layout.acts[at as usize], Act::Stage { .. }) && self.layout.spot_of(place).inherits
+    }
+
+    fn make_links(&mut self, applied: &mut Applied) -> Result<()> {
+        let linked = |at: &u32| self.layout.step(*at).link_to.is_some();
+        let all: Vec<u32> = self.layout.staged().filter(linked).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        let staged: HashMap<&[u8], u32> =
+            self.layout.staged().map(|at| (self.layout.step(at).path.as_slice(), at)).collect();
+        let mut handles = Handles::new(self.root);
+        for at in all {
+            let step = self.layout.step(at);
+            let anchor = step.link_to.as_deref().unwrap_or_default();
+            let source = staged.get(anchor).filter(|anchor| self.layout.is_staged(**anchor));
+            let refused = match self.make_link(&mut handles, at, source.copied(), anchor) {
+                Ok(refused) => refused,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Some(LeftReason::ChangedSince),
+                // Where links cannot be made, the content is worth more than the link.
+                Err(_) => match self.write_one(&mut handles, at, false)? {
+                    Some((reason, true)) => Some(reason),
+                    _ => {
+                        self.note(at, LeftReason::NotPermitted, applied);
+                        None
+                    }
+                },
+            };
+            if let Some(reason) = refused {
+                self.give_up(at, reason, applied);
+            }
+            self.options.progress.advance(1, 0);
+        }
+        Ok(())
+    }
+
+    fn make_link(
+        &self,
+        handles: &mut Handles<'_>,
+        at: u32,
+        source: Option<u32>,
+        anchor: &[u8],
+    ) -> io::Result<Option<LeftReason>> {
+        let (from_dir, from_name) = match source {
+            Some(source) => self.layout.staging_place(source, self.options.prefix),
+            None => (split(anchor).0.to_vec(), split(anchor).1.to_vec()),
+        };
+        let from = self.root.dir_path_only(&from_dir)?;
+        if source.is_none() {
+            let expected = self.layout.plan.anchors.get(anchor);
+            let stat = from.stat(&from_name)?;
+            if !expected.is_some_and(|entry| is_as(&stat, entry)) {
+                return Ok(Some(LeftReason::ChangedSince));
+            }
+        }
+        let (place, name) = self.layout.staging_place(at, self.options.prefix);
+        let to = handles.get(&place)?;
+        self.hands.change(|| from.hard_link(&from_name, to, &name))?;
+        Ok(None)
+    }
+
+    /// Gives staged directories their metadata, which may forbid to change what is in them, the deepest first.
+    fn finish_dirs(&mut self, applied: &mut Applied) -> Result<()> {
+        let dirs: Vec<u32> = self.layout.staged().rev().filter(|at| self.layout.step(*at).becomes_dir()).collect();
+        for at in dirs {
+            let step = self.layout.step(at);
+            let refused = self.finish_dir(at, step).map_err(Error::workspace("stage", &step.path))?;
+            if let Some(reason) = refused {
+                self.note(at, reason, applied);
+            }
+            self.options.progress.advance(1, 0);
+        }
+        Ok(())
+    }
+
+    fn finish_dir(&self, at: u32, step: &Step) -> io::Result<Option<LeftReason>> {
+        let dir = self.root.dir_path_only(&self.layout.staging_path(at, self.options.prefix))?;
+        let meta = &step.after.as_ref().expect("a directory is made because the target has one").meta;
+        let mtime = step.mtime(self.options.mtime);
+        self.dresser().dress(Thing::Itself(&dir), &Wish { meta, mtime, inherits: false, has_mode: true })
+    }
+
+    /// Takes away what was staged and leaves the live directories as they were found.
+    pub(super) fn unstage(&self) {
+        for at in 0..self.layout.acts.len() as u32 {
+            if matches!(self.layout.acts[at as usize], Act::Stage { .. }) {
+                self.discard(at);
+            }
+        }
+        for (spot, site) in self.layout.spots.iter().zip(&self.layout.plan.sites).rev() {
+            if let (Some(found), Ok(dir)) = (&spot.found, self.root.dir_path_only(&site.path)) {
+                // There is nobody left to tell; what cannot be put back is found by the next capture.
+                let _ = self.put_back(&dir, found);
+            }
+        }
+    }
+
+    /// Removes what was staged for a step.
+    pub(super) fn discard(&self, at: u32) {
+        let path = self.layout.staging_path(at, self.options.prefix);
+        // What cannot be removed now is removed when the restore is tidied up.
+        let _ = tidy::remove_tree(self.root, self.hands, &path);
+    }
+
+    /// Gives a directory the mode, flags and time that it was found with.
+    pub(super) fn put_back(&self, dir: &Dir, found: &Stat) -> io::Result<()> {
+        let thing = Thing::Itself(dir);
+        let stat = dir.stat_self()?;
+        if stat.mode != found.mode {
+            self.hands.change(|| thing.set_mode(found.mode))?;
+        }
+        if stat.mtime != found.mtime {
+            self.hands.change(|| thing.set_time(found.mtime))?;
+        }
+        if (stat.immutable, stat.append_only) != (found.immutable, found.append_only) {
+            self.hands.change(|| thing.set_flags(found.immutable, found.append_only))?;
+        }
+        Ok(())
+    }
+}
+
+/// Why everything in a directory is left that cannot be opened.
+pub(super) fn unreachable_reason(error: &io::Error) -> LeftReason {
+    if is_refusal(error) { LeftReason::NotPermitted } else { LeftReason::ChangedSince }
+}

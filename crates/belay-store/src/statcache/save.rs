@@ -1,0 +1,115 @@
+//! Writes the stat cache: a frame behind the state it was made from, or a new base.
+
+use super::record::{encode_frame, encode_linked};
+use super::{BASE_MAGIC, Cache, DELTA_MAGIC, FRAME_HEADER, HEADER_LEN, Linked, Record, check, path_hash};
+use crate::disk::{Disk, LockMode};
+use crate::error::{Error, Result};
+use crate::hash::Hash;
+
+/// A delta this long is folded into a new base once it also exceeds a quarter of the base.
+const DELTA_BYTES_MIN: u64 = 256 << 10;
+
+/// What a capture learned.
+pub(crate) enum Update {
+    /// The records of every directory.
+    All {
+        /// The records.
+        records: Vec<Vec<u8>>,
+        /// Every path that shares its inode.
+        linked: Vec<Linked>,
+    },
+    /// The records of the directories that changed.
+    Some {
+        /// The snapshot that the cache described when it was read.
+        from: Hash,
+        /// The records.
+        records: Vec<Vec<u8>>,
+        /// Directories that are gone.
+        gone: Vec<Vec<u8>>,
+        /// Every path that shares its inode, if that changed.
+        linked: Option<Vec<Linked>>,
+    },
+    /// Nothing that the cache does not know.
+    Nothing,
+}
+
+/// Writes what a capture learned, unless another process has changed the cache meanwhile.
+pub(crate) fn save(disk: &dyn Disk, name: &str, describes: &Hash, update: &Update) -> Result<()> {
+    let lock_name = format!("{name}.lock");
+    let lock = disk.lock(&lock_name, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock_name))?;
+    match update {
+        Update::Nothing => {}
+        Update::All { records, linked } => {
+            let records: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
+            write_base(disk, name, describes, &records, linked)?;
+        }
+        Update::Some { from, records, gone, linked } => {
+            let Some(cache) = Cache::open(disk, name, false).filter(|cache| cache.describes == *from) else {
+                return Ok(());
+            };
+            append(disk, name, &cache, describes, &encode_frame(describes, records, gone, linked.as_deref()))?;
+        }
+    }
+    drop(lock);
+    Ok(())
+}
+
+fn append(disk: &dyn Disk, name: &str, cache: &Cache, describes: &Hash, frame: &[u8]) -> Result<()> {
+    let delta = format!("{name}.delta");
+    let mut bytes = Vec::new();
+    if cache.delta_len == 0 {
+        bytes.extend_from_slice(DELTA_MAGIC);
+        bytes.extend_from_slice(&cache.base_id);
+    }
+    bytes.extend_from_slice(frame);
+    // Not synced: a cache that a power cut tears fails its checks and costs only time.
+    let written = disk.append(&delta, cache.delta_len).and_then(|mut file| file.write(&bytes));
+    written.map_err(Error::disk("append to", &delta))?;
+    let delta_len = cache.delta_len + bytes.len() as u64;
+    if delta_len < DELTA_BYTES_MIN.max(cache.base_len / 4) {
+        return Ok(());
+    }
+    let Some(cache) = Cache::open(disk, name, true) else { return Ok(()) };
+    match cache.records() {
+        Some(records) => write_base(disk, name, describes, &records, &cache.linked),
+        None => Ok(()),
+    }
+}
+
+fn write_base(disk: &dyn Disk, name: &str, describes: &Hash, records: &[&[u8]], linked: &[Linked]) -> Result<()> {
+    let mut index = Vec::with_capacity(records.len());
+    let mut at = HEADER_LEN as u64;
+    for record in records {
+        index.push((path_hash(Record::path_of(&record[FRAME_HEADER..])), at));
+        at += record.len() as u64;
+    }
+    index.sort_unstable();
+    let mut bytes = Vec::with_capacity(at as usize + index.len() * super::INDEX_ROW);
+    bytes.extend_from_slice(BASE_MAGIC);
+    bytes.extend_from_slice(&describes.0);
+    bytes.extend_from_slice(&base_id(describes, &index));
+    bytes.extend_from_slice(&at.to_le_bytes());
+    bytes.extend_from_slice(&(index.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&(linked.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&check(&bytes).to_le_bytes());
+    records.iter().for_each(|record| bytes.extend_from_slice(record));
+    for (hash, offset) in index {
+        bytes.extend_from_slice(&hash.to_le_bytes());
+        bytes.extend_from_slice(&offset.to_le_bytes());
+    }
+    bytes.extend_from_slice(&encode_linked(linked));
+    let (temporary, base) = (format!("{name}.tmp"), format!("{name}.base"));
+    let written = disk.append(&temporary, 0).and_then(|mut file| file.write(&bytes));
+    written.and_then(|()| disk.rename(&temporary, &base)).map_err(Error::disk("write", &base))
+}
+
+/// Tells this base from every other, so that a delta is never read behind a base it does not belong to.
+fn base_id(describes: &Hash, index: &[(u64, u64)]) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&describes.0);
+    for (hash, offset) in index {
+        hasher.update(&hash.to_le_bytes());
+        hasher.update(&offset.to_le_bytes());
+    }
+    hasher.finalize().as_bytes()[..16].try_into().expect("16 of 32 bytes")
+}

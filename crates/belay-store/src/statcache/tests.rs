@@ -1,0 +1,155 @@
+//! A cache that was saved is found again; one that was damaged, or changed meanwhile, is not believed.
+
+use std::sync::Arc;
+
+use belay_sys::{FileType, Time};
+
+use super::*;
+use crate::disk::RealDisk;
+
+fn record(path: &str, ino: u64, names: &[&str]) -> Vec<u8> {
+    let time = Time { sec: 5, nsec: 7 };
+    let entry = |name: &&str| EntryStat {
+        name: name.as_bytes().to_vec(),
+        file_type: FileType::File,
+        ino: 9,
+        size: 3,
+        mtime: time,
+        ctime: time,
+        flags: 0,
+    };
+    RecordBuilder {
+        path: path.as_bytes().to_vec(),
+        dir: DirStat { dev: 1, ino, mtime: time, ctime: time },
+        node: Hash([ino as u8; 32]),
+        identity: Hash([2; 32]),
+        totals: (1, 3),
+        rules: 4,
+        flags: 0,
+        entries: names.iter().map(entry).collect(),
+    }
+    .build()
+}
+
+fn disk() -> (tempfile::TempDir, Arc<dyn Disk>) {
+    let dir = tempfile::tempdir().unwrap();
+    let disk = Arc::new(RealDisk::open(dir.path()).unwrap());
+    (dir, disk)
+}
+
+fn inode(cache: &Cache, path: &str) -> Option<u64> {
+    cache.find(path.as_bytes()).map(|bytes| Record::parse(&bytes).unwrap().dir().ino)
+}
+
+fn many() -> Update {
+    let records = (0..2000).map(|n| record(&format!("d{n}"), n, &["a", "b"])).collect();
+    let linked = vec![Linked { dev: 1, ino: 2, path: b"d1/a".to_vec() }];
+    Update::All { records, linked }
+}
+
+#[test]
+fn every_record_is_found_from_disk_and_from_memory() {
+    let (_dir, disk) = disk();
+    save(disk.as_ref(), "c", &Hash([1; 32]), &many()).unwrap();
+    for whole in [true, false] {
+        let cache = Cache::open(disk.as_ref(), "c", whole).unwrap();
+        assert_eq!(cache.describes, Hash([1; 32]));
+        assert!((0..2000).all(|n| inode(&cache, &format!("d{n}")) == Some(n)));
+        assert_eq!(inode(&cache, "d2000"), None);
+        assert_eq!(cache.linked.len(), 1);
+    }
+    assert_eq!(Cache::open(disk.as_ref(), "c", true).unwrap().records().unwrap().len(), 2000);
+}
+
+#[test]
+fn a_frame_overrides_and_removes() {
+    let (_dir, disk) = disk();
+    save(disk.as_ref(), "c", &Hash([1; 32]), &many()).unwrap();
+    let update = Update::Some {
+        from: Hash([1; 32]),
+        records: vec![record("d5", 77, &["z"]), record("new", 78, &[])],
+        gone: vec![b"d6".to_vec()],
+        linked: Some(Vec::new()),
+    };
+    save(disk.as_ref(), "c", &Hash([2; 32]), &update).unwrap();
+    let cache = Cache::open(disk.as_ref(), "c", true).unwrap();
+    assert_eq!(cache.describes, Hash([2; 32]));
+    assert_eq!((inode(&cache, "d5"), inode(&cache, "new"), inode(&cache, "d6")), (Some(77), Some(78), None));
+    assert_eq!(cache.records().unwrap().len(), 2000);
+    assert!(cache.linked.is_empty());
+}
+
+#[test]
+fn a_frame_made_from_another_state_is_not_appended() {
+    let (_dir, disk) = disk();
+    save(disk.as_ref(), "c", &Hash([1; 32]), &many()).unwrap();
+    let update = |from| Update::Some {
+        from: Hash([from; 32]),
+        records: vec![record("d5", 77, &[])],
+        gone: vec![],
+        linked: None,
+    };
+    save(disk.as_ref(), "c", &Hash([2; 32]), &update(1)).unwrap();
+    save(disk.as_ref(), "c", &Hash([3; 32]), &update(1)).unwrap();
+    assert_eq!(Cache::open(disk.as_ref(), "c", false).unwrap().describes, Hash([2; 32]));
+}
+
+#[test]
+fn a_torn_frame_leaves_the_state_before_it_and_the_next_replaces_it() {
+    let (dir, disk) = disk();
+    save(disk.as_ref(), "c", &Hash([1; 32]), &many()).unwrap();
+    let update = |from, ino| Update::Some {
+        from: Hash([from; 32]),
+        records: vec![record("d5", ino, &[])],
+        gone: vec![],
+        linked: None,
+    };
+    save(disk.as_ref(), "c", &Hash([2; 32]), &update(1, 77)).unwrap();
+    save(disk.as_ref(), "c", &Hash([3; 32]), &update(2, 78)).unwrap();
+    let path = dir.path().join("c.delta");
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() - 3]).unwrap();
+    let cache = Cache::open(disk.as_ref(), "c", false).unwrap();
+    assert_eq!((cache.describes, inode(&cache, "d5")), (Hash([2; 32]), Some(77)));
+    save(disk.as_ref(), "c", &Hash([4; 32]), &update(2, 79)).unwrap();
+    let cache = Cache::open(disk.as_ref(), "c", false).unwrap();
+    assert_eq!((cache.describes, inode(&cache, "d5")), (Hash([4; 32]), Some(79)));
+}
+
+#[test]
+fn a_long_delta_becomes_a_new_base() {
+    let (dir, disk) = disk();
+    save(disk.as_ref(), "c", &Hash([0; 32]), &many()).unwrap();
+    for n in 0..200u8 {
+        let records = (0..20).map(|d| record(&format!("d{d}"), u64::from(n), &["some-longer-name"; 20])).collect();
+        let update = Update::Some { from: Hash([n; 32]), records, gone: vec![], linked: None };
+        save(disk.as_ref(), "c", &Hash([n + 1; 32]), &update).unwrap();
+    }
+    assert!(std::fs::metadata(dir.path().join("c.delta")).unwrap().len() < 600 << 10);
+    let cache = Cache::open(disk.as_ref(), "c", true).unwrap();
+    assert_eq!((cache.describes, inode(&cache, "d3"), inode(&cache, "d30")), (Hash([200; 32]), Some(199), Some(30)));
+}
+
+#[test]
+fn no_flipped_bit_is_believed() {
+    let (dir, disk) = disk();
+    let update = Update::All { records: vec![record("a", 1, &["x"]), record("b", 2, &[])], linked: Vec::new() };
+    save(disk.as_ref(), "c", &Hash([1; 32]), &update).unwrap();
+    let path = dir.path().join("c.base");
+    let good = std::fs::read(&path).unwrap();
+    for at in 0..good.len() * 8 {
+        let mut bad = good.clone();
+        bad[at / 8] ^= 1 << (at % 8);
+        std::fs::write(&path, &bad).unwrap();
+        let Some(cache) = Cache::open(disk.as_ref(), "c", true) else { continue };
+        for (path, ino) in [("a", 1), ("b", 2)] {
+            let found = cache.find(path.as_bytes()).and_then(|bytes| Record::parse(&bytes).map(|r| r.dir().ino));
+            assert!(found.is_none_or(|found| found == ino), "bit {at}");
+        }
+        for bytes in cache.records().unwrap_or_default() {
+            let known =
+                Record::parse(bytes).is_none_or(|r| [(&b"a"[..], 1), (b"b", 2)].contains(&(r.path, r.dir().ino)));
+            assert!(known, "bit {at}");
+        }
+    }
+}

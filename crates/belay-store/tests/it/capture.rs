@@ -1,0 +1,281 @@
+//! Captures see every change, by whichever way they look, and agree with one another.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::time::{Duration, SystemTime};
+
+use belay_store::{GapKind, Kind, Source, View};
+
+use crate::world::Bench;
+
+fn settle() {
+    // Past the time within which a change could leave the same timestamps.
+    std::thread::sleep(Duration::from_millis(40));
+}
+
+fn populate(bench: &Bench) {
+    for dir in ["src", "src/deep/er", "docs", "empty"] {
+        fs::create_dir_all(bench.path().join(dir)).unwrap();
+    }
+    for n in 0..300 {
+        fs::write(bench.path().join(format!("docs/{n}.txt")), format!("page {n}")).unwrap();
+    }
+    fs::write(bench.path().join("src/main.rs"), "fn main() {}").unwrap();
+    fs::write(bench.path().join("src/deep/er/x"), "x").unwrap();
+    fs::write(bench.path().join("big"), vec![7; 5 << 20]).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", bench.path().join("link")).unwrap();
+    fs::hard_link(bench.path().join("src/main.rs"), bench.path().join("docs/main.rs")).unwrap();
+}
+
+#[test]
+fn nothing_changed_reads_nothing_and_stores_nothing() {
+    let bench = Bench::new();
+    populate(&bench);
+    settle();
+    let first = bench.walk();
+    assert!(first.files_read > 300);
+    let second = bench.walk();
+    assert_eq!((second.key, second.files_read, second.stored_bytes), (first.key, 0, 0));
+    assert_eq!(bench.full(), first.manifest);
+}
+
+#[test]
+fn a_same_size_edit_with_its_old_mtime_is_found() {
+    let bench = Bench::new();
+    populate(&bench);
+    settle();
+    let first = bench.walk();
+    let path = bench.path().join("src/main.rs");
+    let mtime = fs::metadata(&path).unwrap().modified().unwrap();
+    fs::write(&path, "fn evil() {}").unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(mtime).unwrap();
+    let second = bench.walk();
+    assert_ne!(second.manifest.identity, first.manifest.identity);
+    assert_eq!(second.files_read, 2, "the file has two names");
+    assert_eq!(bench.full().identity, second.manifest.identity);
+}
+
+#[test]
+fn an_edit_within_the_clock_tick_of_a_capture_is_found() {
+    let bench = Bench::new();
+    for round in 0..50 {
+        fs::write(bench.path().join("file"), format!("{round:05}")).unwrap();
+        let captured = bench.walk();
+        assert_eq!(bench.full().identity, captured.manifest.identity, "round {round}");
+    }
+}
+
+#[test]
+fn every_kind_of_change_is_found_by_walk_and_by_dirty_set() {
+    type Step = (&'static str, fn(&std::path::Path), &'static [&'static str]);
+    let steps: &[Step] = &[
+        ("append", |p| fs::write(p.join("docs/7.txt"), "longer than it was").unwrap(), &["docs/7.txt"]),
+        (
+            "chmod",
+            |p| fs::set_permissions(p.join("docs/8.txt"), fs::Permissions::from_mode(0o600)).unwrap(),
+            &["docs/8.txt"],
+        ),
+        ("remove", |p| fs::remove_file(p.join("docs/9.txt")).unwrap(), &["docs/9.txt"]),
+        ("create", |p| fs::write(p.join("docs/new"), "new").unwrap(), &["docs/new"]),
+        (
+            "new tree",
+            |p| {
+                fs::create_dir_all(p.join("a/b/c")).unwrap();
+                fs::write(p.join("a/b/c/d"), "d").unwrap();
+            },
+            &["a/b/c/d", "a", "a/b"],
+        ),
+        ("rename dir", |p| fs::rename(p.join("src/deep"), p.join("moved")).unwrap(), &["src/deep", "moved"]),
+        (
+            "rename file",
+            |p| fs::rename(p.join("docs/1.txt"), p.join("empty/1.txt")).unwrap(),
+            &["docs/1.txt", "empty/1.txt"],
+        ),
+        ("remove tree", |p| fs::remove_dir_all(p.join("a")).unwrap(), &["a"]),
+        (
+            "file to dir",
+            |p| {
+                fs::remove_file(p.join("docs/2.txt")).unwrap();
+                fs::create_dir(p.join("docs/2.txt")).unwrap();
+            },
+            &["docs/2.txt"],
+        ),
+        (
+            "dir to link",
+            |p| {
+                fs::remove_dir(p.join("docs/2.txt")).unwrap();
+                std::os::unix::fs::symlink("3.txt", p.join("docs/2.txt")).unwrap();
+            },
+            &["docs/2.txt"],
+        ),
+        ("chmod dir", |p| fs::set_permissions(p.join("docs"), fs::Permissions::from_mode(0o700)).unwrap(), &["docs"]),
+        ("link", |p| fs::hard_link(p.join("docs/5.txt"), p.join("five")).unwrap(), &["five", "docs/5.txt"]),
+        ("unlink", |p| fs::remove_file(p.join("docs/main.rs")).unwrap(), &["docs/main.rs"]),
+        (
+            "edit big",
+            |p| {
+                use std::os::unix::fs::FileExt;
+                fs::File::options().write(true).open(p.join("big")).unwrap().write_all_at(b"!", 3 << 20).unwrap();
+            },
+            &["big"],
+        ),
+        ("chmod root", |p| fs::set_permissions(p, fs::Permissions::from_mode(0o711)).unwrap(), &[""]),
+    ];
+    for by_dirty_set in [false, true] {
+        let bench = Bench::new();
+        populate(&bench);
+        settle();
+        let mut last = bench.walk();
+        for (name, change, paths) in steps {
+            change(bench.path());
+            settle();
+            let paths: Vec<Vec<u8>> = paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+            let base = last.manifest.clone();
+            let source = if by_dirty_set { Source::Dirty { base: &base, paths: &paths } } else { Source::Walk };
+            let seen = bench.preview().manifest.identity;
+            let now = bench.capture(source);
+            assert_ne!(now.manifest.identity, last.manifest.identity, "{name} went unseen");
+            assert_eq!(now.manifest.identity, bench.full().identity, "{name}, dirty set: {by_dirty_set}");
+            assert_eq!(now.manifest.identity, seen, "{name}: the preview saw something else");
+            assert_eq!(now.manifest.counts, bench.full().counts, "{name}");
+            assert!(now.files_read < 20, "{name} read {} files", now.files_read);
+            last = now;
+        }
+        assert_eq!(bench.walk().key, last.key);
+    }
+}
+
+#[test]
+fn regenerable_directories_are_left_and_said() {
+    let bench = Bench::new();
+    fs::write(bench.path().join(".gitignore"), "node_modules/\n.env\n").unwrap();
+    fs::write(bench.path().join("package.json"), "{}").unwrap();
+    fs::write(bench.path().join(".env"), "SECRET=1").unwrap();
+    fs::create_dir(bench.path().join("node_modules")).unwrap();
+    fs::write(bench.path().join("node_modules/x.js"), "x").unwrap();
+    settle();
+    for round in 0..3 {
+        let captured = bench.walk();
+        let gaps = captured.manifest.coverage(&bench.store).unwrap().gaps;
+        assert_eq!(gaps.len(), 1, "round {round}");
+        assert_eq!((gaps[0].path.as_slice(), gaps[0].kind), (&b"node_modules"[..], GapKind::Regenerable));
+        let view = View::stored(&bench.store);
+        assert!(view.lookup(&captured.manifest.root, b".env").unwrap().is_some());
+        assert!(view.lookup(&captured.manifest.root, b"node_modules").unwrap().unwrap().is_opaque());
+        assert_eq!(captured.manifest.counts.gaps, 0);
+    }
+    fs::write(bench.path().join(".gitignore"), ".env\n").unwrap();
+    let captured = bench.walk();
+    assert!(captured.manifest.coverage(&bench.store).unwrap().gaps.is_empty(), "no longer ignored, so captured");
+    assert_eq!(bench.full().identity, captured.manifest.identity);
+}
+
+#[test]
+fn holes_stay_holes_and_a_terabyte_costs_nothing() {
+    let bench = Bench::new();
+    let file = fs::File::create(bench.path().join("sparse")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, b"data", 1 << 30).unwrap();
+    let captured = bench.walk();
+    let entry = View::stored(&bench.store).lookup(&captured.manifest.root, b"sparse").unwrap().unwrap();
+    let Kind::File { size, content } = entry.kind else { panic!("{entry:?}") };
+    assert_eq!(size, 1 << 40);
+    let segments = View::stored(&bench.store).segments(size, &content).unwrap();
+    assert_eq!(segments.len(), 3, "{segments:?}");
+}
+
+#[test]
+fn special_files_are_captured_and_never_opened() {
+    let bench = Bench::new();
+    let status = std::process::Command::new("mkfifo").arg(bench.path().join("pipe")).status().unwrap();
+    assert!(status.success());
+    let _socket = std::os::unix::net::UnixListener::bind(bench.path().join("socket")).unwrap();
+    let captured = bench.walk();
+    let kind = |path: &[u8]| View::stored(&bench.store).lookup(&captured.manifest.root, path).unwrap().unwrap().kind;
+    assert_eq!((kind(b"pipe"), kind(b"socket")), (Kind::Fifo, Kind::Socket));
+}
+
+#[test]
+fn limits_leave_a_partial_snapshot_that_says_so() {
+    let mut bench = Bench::new();
+    populate(&bench);
+    bench.limits.new_bytes_max = 1 << 20;
+    let captured = bench.walk();
+    let gaps = captured.manifest.coverage(&bench.store).unwrap().gaps;
+    assert_eq!(
+        gaps.iter().map(|gap| (gap.path.as_slice(), gap.kind)).collect::<Vec<_>>(),
+        [(&b"big"[..], GapKind::OverLimit)]
+    );
+    assert_eq!(captured.manifest.counts.gaps, 1);
+    bench.limits.new_bytes_max = 1 << 30;
+    let captured = bench.walk();
+    assert_eq!(captured.manifest.counts.gaps, 0, "the next one makes up for it");
+    assert_eq!(bench.full().identity, captured.manifest.identity);
+}
+
+#[test]
+fn the_store_does_not_change_what_it_captures() {
+    let bench = Bench::new();
+    populate(&bench);
+    let before = fs::metadata(bench.path().join("src/main.rs")).unwrap();
+    bench.walk();
+    bench.preview();
+    let after = fs::metadata(bench.path().join("src/main.rs")).unwrap();
+    assert_eq!((before.ctime_nsec(), before.atime_nsec()), (after.ctime_nsec(), after.atime_nsec()));
+    assert!(SystemTime::now() > before.modified().unwrap());
+}
+
+#[test]
+fn a_busy_sqlite_database_is_captured_as_a_set_that_opens() {
+    let bench = Bench::new();
+    let database = bench.path().join("app.db");
+    let sql = |text: &str| {
+        let output = std::process::Command::new("sqlite3").arg(&database).arg(text).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_string())
+    };
+    if sql("PRAGMA journal_mode=WAL; CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);").is_err() {
+        belay_testkit::skip("no sqlite3");
+        return;
+    }
+    sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<2000) INSERT INTO t(b) SELECT hex(randomblob(200)) FROM n").unwrap();
+    let script = "UPDATE t SET b=hex(randomblob(200)) WHERE a%9=abs(random())%9; PRAGMA wal_checkpoint;\n";
+    let mut writer = std::process::Command::new("sqlite3")
+        .arg(&database)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = writer.stdin.take().unwrap();
+    let feeder = std::thread::spawn(move || {
+        while std::io::Write::write_all(&mut input, script.as_bytes()).is_ok() {
+            std::thread::sleep(Duration::from_millis(15));
+        }
+    });
+    let mut checked = 0;
+    for _ in 0..12 {
+        std::thread::sleep(Duration::from_millis(30));
+        let captured = bench.walk();
+        let gaps = captured.manifest.coverage(&bench.store).unwrap().gaps;
+        let out = tempfile::tempdir().unwrap();
+        for name in ["app.db", "app.db-wal"] {
+            let view = View::stored(&bench.store);
+            if let Some(entry) = view.lookup(&captured.manifest.root, name.as_bytes()).unwrap() {
+                let Kind::File { size, content } = entry.kind else { panic!("{entry:?}") };
+                fs::write(out.path().join(name), view.bytes(size, &content).unwrap()).unwrap();
+            }
+        }
+        let check = std::process::Command::new("sqlite3")
+            .arg(out.path().join("app.db"))
+            .arg("PRAGMA integrity_check")
+            .output()
+            .unwrap();
+        if gaps.iter().all(|gap| gap.kind != GapKind::Unstable) {
+            assert_eq!(String::from_utf8_lossy(&check.stdout).trim(), "ok", "{gaps:?}");
+            checked += 1;
+        }
+    }
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    feeder.join().unwrap();
+    assert!(checked > 0, "no capture was whole");
+}

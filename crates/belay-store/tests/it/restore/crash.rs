@@ -1,0 +1,78 @@
+//! A death before every single change of the workspace, and the next command that finishes or undoes the rest.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use belay_store::{Error, Faults};
+use belay_testkit::{Ignore, assert_same_world};
+
+use super::bed::Bed;
+use super::laws::{build, wreck};
+
+/// How far apart the tested changes are: all of them when the long suites run, a sample otherwise.
+pub fn stride() -> u64 {
+    if std::env::var("BELAY_CRASH").is_ok_and(|value| value == "full") { 1 } else { 11 }
+}
+
+/// Whether an interrupted restore is finished or reversed.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    Finish,
+    Reverse,
+}
+
+fn die_everywhere(then: Then, start: u64) {
+    let mut at = start;
+    loop {
+        let bed = Bed::new();
+        build(&bed);
+        let (whole, target) = (bed.ws.walk(), bed.snap());
+        wreck(&bed);
+        let (wrecked, safety) = (bed.ws.walk(), bed.snap());
+        let plan = bed.plan(&safety, &target);
+        let faults = Faults { after: AtomicU64::new(at), ..Faults::default() };
+        match bed.apply_with(&plan, Some(&faults)) {
+            Err(Error::Interrupted) => {}
+            Err(error) => panic!("change {at}: {error}"),
+            Ok(_) => {
+                assert!(faults.seen.load(Ordering::SeqCst) < at, "change {at} was survived");
+                return;
+            }
+        }
+        let (to, world) = if then == Then::Finish { (&target, &whole) } else { (&safety, &wrecked) };
+        assert_eq!(bed.recover(&plan, to).left, [], "change {at}");
+        assert_same_world(world, &bed.ws.walk(), Ignore { directory_mtime: true, ..Ignore::default() });
+        bed.nothing_to_do(to);
+        at += stride();
+    }
+}
+
+#[test]
+fn a_restore_that_died_is_finished() {
+    die_everywhere(Then::Finish, 1);
+}
+
+#[test]
+fn a_restore_that_died_is_reversed() {
+    die_everywhere(Then::Reverse, 6);
+}
+
+#[test]
+fn a_recovery_that_dies_is_recovered_from() {
+    let bed = Bed::new();
+    build(&bed);
+    let (whole, target) = (bed.ws.walk(), bed.snap());
+    wreck(&bed);
+    let mut at = 3;
+    loop {
+        let plan = bed.plan(&bed.snap(), &target);
+        let faults = Faults { after: AtomicU64::new(at), ..Faults::default() };
+        let applied = bed.apply_with(&plan, Some(&faults));
+        belay_store::tidy_up(&bed.root, &plan, super::bed::PREFIX).unwrap();
+        if applied.is_ok() {
+            break;
+        }
+        at += 5;
+    }
+    bed.no_leftovers();
+    assert_same_world(&whole, &bed.ws.walk(), Ignore { directory_mtime: true, ..Ignore::default() });
+}

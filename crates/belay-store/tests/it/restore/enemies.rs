@@ -1,0 +1,101 @@
+//! Whoever writes to the workspace at the same time cannot lead a restore out of it, or borrow its rights.
+
+use std::os::unix::fs::MetadataExt;
+
+use belay_testkit::{Ignore, Swapper, assert_same_world, hostile, walk};
+
+use super::bed::Bed;
+
+#[test]
+fn a_hostile_workspace_is_restored_and_nothing_outside_is_touched() {
+    let enemy = hostile();
+    let root = belay_store::Root::open(enemy.path()).unwrap();
+    let bed = Bed { root, ..Bed::new() };
+    let before = enemy.workspace().walk();
+    let target = bed.snap();
+    let names: Vec<Vec<u8>> = before.keys().filter(|path| !path.is_empty() && !path.contains(&b'/')).cloned().collect();
+    for name in names {
+        if !before[&name].unreadable {
+            enemy.workspace().remove(&name);
+        }
+    }
+    let now = bed.snap();
+    let plan = bed.plan(&now, &target);
+    bed.apply(&plan).unwrap();
+    enemy.canaries_untouched();
+    let mut after = enemy.workspace().walk();
+    let mut before = before;
+    for path in plan.left.iter().map(|left| &left.path) {
+        before.remove(path);
+        after.remove(path);
+    }
+    let ignore = Ignore { hard_links: true, directory_mtime: true, top: true, ..Ignore::default() };
+    assert_same_world(&before, &after, ignore);
+}
+
+#[test]
+fn a_directory_swapped_for_a_symlink_leads_nowhere() {
+    let bed = Bed::new();
+    let outside = bed.ws.outside().join("victim");
+    for name in ["a", "b", "c"] {
+        bed.ws.file(format!("dir/{name}"), "theirs\n").file(format!("dir/sub/{name}"), "theirs\n");
+        std::fs::create_dir_all(outside.join("sub")).unwrap();
+        std::fs::write(outside.join(name), "mine\n").unwrap();
+        std::fs::write(outside.join("sub").join(name), "mine\n").unwrap();
+    }
+    let target = bed.snap();
+    let victim = walk(&outside);
+    let mut swaps = 0;
+    for round in 0..40 {
+        bed.ws.file("dir/a", format!("{round}")).remove("dir/b").file("dir/new", "n").mode("dir/c", 0o600);
+        bed.ws.file("dir/sub/a", format!("{round}")).remove("dir/sub/b").file("dir/sub/new/x", "n");
+        let plan = bed.plan(&bed.snap(), &target);
+        let swapper = Swapper::with_symlink(&bed.ws.join("dir"), &bed.ws.outside().join("decoy"), &outside);
+        for _ in 0..5 {
+            // It may fail or leave paths; what counts is what it did not do.
+            let _ = bed.apply(&plan);
+        }
+        swaps += swapper.swaps();
+        drop(swapper);
+        assert_same_world(&victim, &walk(&outside), Ignore::NOTHING);
+        let _ = std::fs::remove_file(bed.ws.outside().join("decoy"));
+        let _ = belay_store::tidy_up(&bed.root, &plan, super::bed::PREFIX);
+        bed.rollback(&target);
+    }
+    assert!(swaps > 100, "only {swaps} swaps");
+}
+
+#[test]
+fn a_set_id_bit_is_given_to_checked_content_only() {
+    let bed = Bed::new();
+    bed.ws.file_mode("tool", "good\n", 0o4755);
+    let target = bed.snap();
+    bed.ws.mode("tool", 0o755);
+    let inode = bed.ws.join("tool").metadata().unwrap().ino();
+    let plan = bed.plan(&bed.snap(), &target);
+    // The same size and time: nothing but the content tells.
+    let mtime = bed.ws.walk()[&b"tool"[..]].mtime;
+    bed.ws.overwrite("tool", 0, b"evil\n").mtime("tool", mtime.0, mtime.1);
+    bed.apply(&plan).unwrap();
+    let meta = bed.ws.join("tool").metadata().unwrap();
+    assert_eq!((bed.text("tool").as_str(), meta.mode() & 0o7777), ("good\n", 0o4755));
+    assert_ne!(meta.ino(), inode);
+}
+
+#[test]
+fn a_symlink_is_replaced_itself_and_its_target_is_not() {
+    let bed = Bed::new();
+    let outside = bed.ws.outside().join("file");
+    std::fs::write(&outside, "mine\n").unwrap();
+    bed.ws.file("a", "a\n").file("b/c", "c\n").mode("a", 0o600);
+    let target = bed.snap();
+    bed.ws
+        .remove("a")
+        .symlink("a", outside.to_str().unwrap())
+        .remove("b")
+        .symlink("b", bed.ws.outside().to_str().unwrap());
+    let before = walk(bed.ws.outside());
+    assert_eq!(bed.rollback(&target).left, []);
+    assert_same_world(&before, &walk(bed.ws.outside()), Ignore::NOTHING);
+    assert_eq!((bed.text("a").as_str(), bed.text("b/c").as_str()), ("a\n", "c\n"));
+}
