@@ -54,9 +54,9 @@ impl<'u> Context<'u> {
     /// The directory that the command is about: `-C DIR`, or the current one.
     pub(crate) fn directory(&self) -> Result<PathBuf> {
         match &self.global.directory {
-            Some(directory) => directory.canonicalize().map_err(|error| {
-                Failure::system(format!("cannot open {}", view::path(directory)), &error).untouched()
-            }),
+            Some(directory) => directory
+                .canonicalize()
+                .map_err(|error| Failure::system(format!("cannot open {}", view::path(directory)), &error).untouched()),
             None => std::env::current_dir()
                 .map_err(|error| Failure::system("cannot find the current directory", &error).hint("use -C DIR")),
         }
@@ -89,8 +89,8 @@ impl<'u> Context<'u> {
         let as_typed = workspace.beneath(&directory, path);
         let parent = directory.join(path).parent().and_then(|parent| parent.canonicalize().ok());
         match (as_typed, parent, path.file_name()) {
-            (Err(Error::OutsideWorkspace { .. }), Some(parent), Some(name)) => {
-                Ok(workspace.beneath(&parent, Path::new(name))?)
+            (Err(error @ Error::OutsideWorkspace { .. }), Some(parent), Some(name)) => {
+                workspace.beneath(&parent, Path::new(name)).map_err(|_| error.into())
             }
             (other, ..) => Ok(other?),
         }
@@ -173,14 +173,13 @@ pub(crate) fn news_of(arrival: &Arrival) -> Option<String> {
 }
 
 fn not_a_workspace(directory: &Path) -> Failure {
-    Failure::not_found(format!("{} is not in a workspace", view::path(directory)))
-        .hint("`belay snapshot` makes it one and protects it; `belay workspaces` lists those that belay knows")
+    Failure::not_found(format!("{} is not protected yet: no workspace holds it", view::path(directory)))
+        .hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
 }
 
 /// A variable that stands for no key is handed on all the same: a misspelt one must be an error, not silence.
 fn override_of(name: &str, value: &str) -> Override {
-    let key =
-        Settings::key_of_variable(name).unwrap_or_else(|| name.to_ascii_lowercase().replace("__", "."));
+    let key = Settings::key_of_variable(name).unwrap_or_else(|| name.to_ascii_lowercase().replace("__", "."));
     Override { name: format!("BELAY_{name}"), key, value: value.to_owned() }
 }
 

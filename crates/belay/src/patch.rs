@@ -111,7 +111,7 @@ pub(crate) fn write_change(
         }
         Contents::Text(..) | Contents::None => {}
         Contents::Binary => writeln!(out, "Binary files {old} and {new} differ")?,
-        Contents::Large => writeln!(out, "Files {old} and {new} differ ({})", sizes(change))?,
+        Contents::Large => writeln!(out, "Files {old} and {new} differ ({}, too large to show)", sizes(change))?,
     }
     Ok(())
 }
@@ -170,8 +170,11 @@ fn git_mode(entry: &Entry) -> String {
 }
 
 fn sizes(change: &Change) -> String {
-    let side = |entry: &Option<Entry>| entry.as_ref().and_then(size_of).map_or("nothing".to_owned(), quantity::size);
-    format!("{} and {}, too large to show", side(&change.before), side(&change.after))
+    let side = |entry: &Option<Entry>| entry.as_ref().and_then(size_of).map(quantity::size);
+    match (side(&change.before), side(&change.after)) {
+        (Some(before), Some(after)) => format!("{before} → {after}"),
+        (before, after) => before.or(after).unwrap_or_default(),
+    }
 }
 
 fn write_hunks(

@@ -103,8 +103,13 @@ fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
         view::say_left(ui, &outcome.left);
         return;
     }
-    let what = if whole { "workspace".to_owned() } else { quantity::count(outcome.changed, "path") };
-    ui.say(format_args!("Restoring {what} to {target}... done"));
+    match whole {
+        true => ui.say(format_args!("Restoring workspace to {target}... done")),
+        false => {
+            let paths = quantity::count(outcome.changed, "path");
+            ui.say(format_args!("Restoring {paths} from {target}... done"));
+        }
+    }
     view::say_left(ui, &outcome.left);
     let back = match outcome.kind {
         RewindKind::Undo => "belay redo",

@@ -18,7 +18,7 @@ pub(crate) mod table;
 pub(crate) use pager::Out;
 pub(crate) use progress::Meter;
 
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Kind, Result};
 
 /// How to speak to whoever started belay.
 pub(crate) struct Ui {
@@ -79,6 +79,9 @@ impl Ui {
 
     /// Reports a failure, as text or as a JSON object, both on standard error.
     pub(crate) fn fail(&self, failure: &Failure) {
+        if failure.kind == Kind::Closed {
+            return;
+        }
         if self.json {
             self.tell(failure.to_json());
         } else {

@@ -114,7 +114,8 @@ impl Stage<'_> {
         let bold = style::HEADING;
         self.narrate(&format!("{bold}$ belay {}{bold:#}", arguments.join(" ")))?;
         let quiet = self.context.ui.json;
-        let output = || if quiet { Stdio::null() } else { Stdio::inherit() };
+        // One stream, so that the story stays in order wherever it is sent.
+        let output = || if quiet { Stdio::null() } else { Stdio::from(std::io::stdout()) };
         let program = std::env::current_exe().map_err(|error| Failure::system("cannot find belay itself", &error))?;
         let mut belay = Command::new(program);
         belay.args(arguments).current_dir(&self.project).stdin(Stdio::null()).stdout(output()).stderr(output());

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::{Change, FileType, Scope};
-use belay_session::{Tree, Workspace};
+use belay_session::{Error, Tree, Workspace};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -15,13 +15,13 @@ use crate::view::changes::Line;
 
 /// Show what changed between two snapshots, or since one
 ///
-/// Without arguments the newest snapshot is compared with the present, with one argument that snapshot. Content
-/// is shown as a unified patch that `git apply` understands; changes of mode, type, link text, attributes and
+/// Without arguments the last known state is compared with the present: the newest snapshot, or the one that you
+/// went back to since. With one argument it is that snapshot that is compared with the present. Content is shown as a unified patch that `git apply` understands; changes of mode, type, link text, attributes and
 /// owner are shown too.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The older snapshot; the newest by default
+    /// The older snapshot; the last known state by default
     #[arg(value_name = "A")]
     from: Option<String>,
 
@@ -52,7 +52,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  belay diff                            the newest snapshot and the present
+  belay diff                            what changed since the last known state
   belay diff before-refactor --stat
   belay diff snap_a3f9x2 snap_k8m2p1 -- src
   belay diff @latest -- .env | git apply -R";
@@ -62,7 +62,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace(&home)?;
     let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
-    let from = workspace.resolve(args.from.as_deref().unwrap_or("@latest"))?;
+    let from = match &args.from {
+        Some(name) => workspace.resolve(name)?,
+        None => workspace.timeline()?.base().cloned().ok_or(Error::NoSnapshots)?,
+    };
     let before = workspace.tree(&from)?;
     let after = match &args.to {
         Some(name) => workspace.tree(&workspace.resolve(name)?)?,

@@ -44,7 +44,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let kept = count(collected.snapshots as u64, "snapshot");
     let verb = if args.dry_run { "Would free" } else { "Freed" };
     match report.freed_bytes {
-        0 => writeln!(out, "Nothing to free: {kept} need all that is there.")?,
+        0 => writeln!(out, "Nothing to free: all that is there belongs to {kept}.")?,
         freed => writeln!(out, "{verb} {} ({}); {kept} kept.", size(freed), count(report.dead_objects, "object"))?,
     }
     out.finish()?;

@@ -38,7 +38,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let path = context.beneath(&workspace, &args.path)?;
     let versions = workspace.history(&path)?;
     if versions.is_empty() {
-        return Err(Failure::not_found(format!("no snapshot holds {}", view::relative(&path)))
+        return Err(Failure::not_found(format!("no snapshot holds the path {}", view::relative(&path)))
             .hint("`belay find NAME` finds a name anywhere in the workspace"));
     }
     let shown = versions.iter().filter(|version| args.all || version.state != VersionState::Unchanged);

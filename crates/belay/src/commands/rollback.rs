@@ -14,8 +14,8 @@ use crate::view;
 /// Take the workspace back to a snapshot
 ///
 /// Captures the present first (a safety snapshot), then changes only what differs. What the snapshot did not
-/// capture is never touched. Without SNAP it goes back to the state before the latest run, or else to the newest
-/// snapshot. On a terminal it shows the plan and asks.
+/// capture is never touched. Without SNAP it goes back to the state before the latest run, or else to the last known
+/// state: the newest snapshot, or the one that you went back to since. On a terminal it shows the plan and asks.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -64,7 +64,7 @@ pub(crate) enum Mtime {
 
 const EXAMPLES: &str = "\
 Examples:
-  belay rollback                        to before the latest run, or to the newest snapshot
+  belay rollback                        to before the latest run, or the last known state
   belay rollback before-refactor
   belay rollback @latest src tests      only these
   belay rollback snap_k8m2p1 --dry-run
@@ -107,7 +107,7 @@ fn extract(
 ) -> Result<ExitCode> {
     let snapshot = match name {
         Some(name) => workspace.resolve(name)?,
-        None => workspace.resolve("@pre-run").or_else(|_| workspace.resolve("@latest"))?,
+        None => workspace.default_target()?,
     };
     let meter = context.ui.meter("Extracting");
     let applied = workspace.extract(&snapshot, paths, &context.directory()?.join(to), context.work(&meter))?;

@@ -59,12 +59,17 @@ const LINES_MAX: usize = 20;
 
 fn write(out: &mut Out, workspace: &Workspace<'_>, status: &Status, lines_max: usize) -> Result<()> {
     heading(out, "Workspace", &format!("{} ({})", view::path(workspace.path()), workspace.id()))?;
-    match &status.latest {
-        Some(latest) => {
-            let age = quantity::age(latest.created_at, workspace.home().now().timestamp());
+    match &status.base {
+        Some(base) => {
+            let now = workspace.home().now().timestamp();
+            let (name, age) = (view::snapshot_name(base), quantity::age(base.created_at, now));
+            let back = status.rewound_at.map(|at| format!(", taken back to it {}", quantity::age(at, now)));
             let all = count(status.snapshots as u64, "snapshot");
-            let name = view::snapshot_name(latest);
-            heading(out, "Snapshot", &format!("{name}, {}, {age} ({all})", latest.kind.name()))?;
+            heading(
+                out,
+                "Snapshot",
+                &format!("{name}, {}, {age}{} ({all})", base.kind.name(), back.unwrap_or_default()),
+            )?;
             write_changes(out, status, lines_max)?;
         }
         None => heading(out, "Snapshot", "none yet; take one with `belay snapshot`")?,
@@ -154,7 +159,8 @@ fn to_json(workspace: &Workspace<'_>, status: &Status) -> Value {
         "workspace": workspace.id(),
         "path": workspace.path().to_string_lossy(),
         "snapshots": status.snapshots,
-        "latest": status.latest.as_ref().map(view::snapshot_json),
+        "base": status.base.as_ref().map(view::snapshot_json),
+        "rewound_at": status.rewound_at.map(|at| at.to_string()),
         "changed": status.changes.iter().map(view::change_json).collect::<Vec<_>>(),
         "unprotected": status.unprotected.iter().map(unprotected_json).collect::<Vec<_>>(),
         "budget": {

@@ -53,8 +53,9 @@ fn message_of(error: &Error) -> String {
 fn advise(failure: Failure, error: &Error) -> Failure {
     let failure = failure.untouched();
     match error {
-        Error::NoWorkspace(_) => failure
-            .hint("`belay snapshot` makes it one and protects it; `belay workspaces` lists those that belay knows"),
+        Error::NoWorkspace(_) => {
+            failure.hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
+        }
         Error::NeedsConsent(_) => failure.hint("add --yes-really if you mean it"),
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")

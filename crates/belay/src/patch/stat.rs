@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use belay_session::store::Change;
+use belay_session::store::{Change, Entry, FileType};
 use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
 
@@ -48,15 +48,21 @@ impl Weight {
 
 fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {
     Ok(match comparison.contents(change)? {
+        Contents::Text(..) if is_link(change) => Weight::Note(String::new()),
         Contents::Text(before, after) if before != after => {
             let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&before[..], &after[..]);
             let tally = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
             Weight::Lines { added: tally(ChangeTag::Insert), removed: tally(ChangeTag::Delete) }
         }
         Contents::Text(..) | Contents::None => Weight::Note(String::new()),
-        Contents::Binary => Weight::Note(format!("binary, {}", sizes(change).replace(", too large to show", ""))),
+        Contents::Binary => Weight::Note(format!("binary, {}", sizes(change))),
         Contents::Large => Weight::Note(sizes(change)),
     })
+}
+
+fn is_link(change: &Change) -> bool {
+    let is_link = |entry: &Entry| entry.kind.file_type() == FileType::Symlink;
+    [&change.before, &change.after].into_iter().flatten().any(is_link)
 }
 
 fn write_row(out: &mut dyn Write, change: &Change, weight: &Weight, width: usize, most: u64) -> Result<()> {

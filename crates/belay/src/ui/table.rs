@@ -44,8 +44,11 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Writes the table; a column in which every cell is empty is left out.
+    /// Writes the table; a column in which every cell is empty is left out, and nothing is written of no rows.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
         let used: Vec<usize> =
             (0..self.header.len()).filter(|at| self.rows.iter().any(|row| !row[*at].text.is_empty())).collect();
         let width = |at: usize| {

@@ -50,8 +50,8 @@ fn is_beneath(path: &[u8], directory: &[u8]) -> bool {
 
 impl Line<'_> {
     fn is_whole_directory(&self) -> bool {
-        let entry = self.after.or(self.before);
-        (self.what.added || self.what.removed) && entry.is_some_and(|e| e.kind.file_type() == FileType::Dir)
+        let is_whole = self.what.added || self.what.removed || self.what.retyped;
+        is_whole && [self.before, self.after].iter().flatten().any(|entry| entry.kind.file_type() == FileType::Dir)
     }
 
     /// The path, with a slash behind a directory.

@@ -23,15 +23,107 @@ fn changed() -> World {
 
 #[test]
 fn a_patch_shows_bytes_modes_types_and_links() {
-    assert_snapshot!(changed().belay(&["diff"]), @"");
+    assert_snapshot!(changed().belay(&["diff"]), @r"
+    exit 0
+    --- stdout
+    # empty: directory removed
+    diff --git a/end.txt b/end.txt
+    --- a/end.txt
+    +++ b/end.txt
+    @@ -1 +1 @@
+    -no newline
+    \ No newline at end of file
+    +no newline either
+    \ No newline at end of file
+    # fresh: new directory with mode 0755
+    diff --git a/gone.txt b/gone.txt
+    deleted file mode 100644
+    --- a/gone.txt
+    +++ /dev/null
+    @@ -1 +0,0 @@
+    -bye
+    diff --git a/image.bin b/image.bin
+    Binary files a/image.bin and b/image.bin differ
+    diff --git a/kind b/kind
+    deleted file mode 100644
+    --- a/kind
+    +++ /dev/null
+    @@ -1 +0,0 @@
+    -a file
+    diff --git a/kind b/kind
+    new file mode 120000
+    --- /dev/null
+    +++ b/kind
+    @@ -0,0 +1 @@
+    +main.rs
+    \ No newline at end of file
+    diff --git a/link b/link
+    --- a/link
+    +++ b/link
+    @@ -1 +1 @@
+    -main.rs
+    \ No newline at end of file
+    +run.sh
+    \ No newline at end of file
+    diff --git a/main.rs b/main.rs
+    --- a/main.rs
+    +++ b/main.rs
+    @@ -1,4 +1,4 @@
+     fn main() {
+      one();
+    -  two();
+    +  three();
+     }
+    diff --git a/new/deep.txt b/new/deep.txt
+    new file mode 100644
+    --- /dev/null
+    +++ b/new/deep.txt
+    @@ -0,0 +1 @@
+    +hello
+    diff --git a/run.sh b/run.sh
+    old mode 100644
+    new mode 100755
+    ");
 }
 
 #[test]
 fn numbers_and_names() {
     let mut world = changed();
-    assert_snapshot!(world.belay(&["diff", "--stat"]), @"");
-    assert_snapshot!(world.belay(&["diff", "--name-only"]), @"");
-    assert_snapshot!(world.belay(&["diff", "--name-only", "--", "new", "main.rs"]), @"");
+    assert_snapshot!(world.belay(&["diff", "--stat"]), @"
+    exit 0
+    --- stdout
+     empty/  | gone
+     end.txt  | 2 +-
+     fresh/  | new
+     gone.txt  | 1 - gone
+     image.bin  | binary, [SIZE] → [SIZE]
+     kind  | file → symlink, mode 0644 → 0777
+     link  | link main.rs → run.sh
+     main.rs  | 2 +-
+     new/deep.txt | 1 + new
+     run.sh  | mode 0644 → 0755
+    10 paths changed, 3 lines added, 3 lines removed
+    ");
+    assert_snapshot!(world.belay(&["diff", "--name-only"]), @"
+    exit 0
+    --- stdout
+    empty/
+    end.txt
+    fresh/
+    gone.txt
+    image.bin
+    kind
+    link
+    main.rs
+    new/deep.txt
+    run.sh
+    ");
+    assert_snapshot!(world.belay(&["diff", "--name-only", "--", "new", "main.rs"]), @"
+    exit 0
+    --- stdout
+    main.rs
+    new/deep.txt
+    ");
 }
 
 #[test]
@@ -41,7 +133,7 @@ fn the_exit_code_tells_only_when_asked() {
     assert_eq!(world.belay(&["diff", "--exit-code"]).code, 1);
     assert_eq!(world.belay(&["diff", "--exit-code", "--", "nothing-here"]).code, 0);
     world.snapshot();
-    assert_snapshot!(world.belay(&["diff", "--exit-code"]), @"");
+    assert_snapshot!(world.belay(&["diff", "--exit-code"]), @"exit 0");
     assert_eq!(world.belay(&["diff", "@-1", "@latest", "--exit-code"]).code, 1);
 }
 
@@ -85,7 +177,12 @@ fn a_large_file_is_named_and_not_shown() {
     world.workspace.file("big.txt", "line\n".repeat(1_200_000));
     world.snapshot();
     world.workspace.file("big.txt", "other\n".repeat(1_200_000));
-    assert_snapshot!(world.belay(&["diff"]), @"");
+    assert_snapshot!(world.belay(&["diff"]), @"
+    exit 0
+    --- stdout
+    diff --git a/big.txt b/big.txt
+    Files a/big.txt and b/big.txt differ ([SIZE] → [SIZE], too large to show)
+    ");
 }
 
 #[test]
@@ -94,7 +191,16 @@ fn an_edit_of_the_same_size_with_a_forged_time_is_found() {
     world.workspace.file("price", "1.19\n").mtime("price", 1_700_000_000, 0);
     world.snapshot();
     world.workspace.file("price", "9.99\n").mtime("price", 1_700_000_000, 0);
-    assert_snapshot!(world.belay(&["diff"]), @"");
+    assert_snapshot!(world.belay(&["diff"]), @"
+    exit 0
+    --- stdout
+    diff --git a/price b/price
+    --- a/price
+    +++ b/price
+    @@ -1 +1 @@
+    -1.19
+    +9.99
+    ");
 }
 
 #[test]

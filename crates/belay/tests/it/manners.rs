@@ -46,7 +46,11 @@ fn every_command_has_short_and_long_help() {
 #[test]
 fn an_error_is_an_object_when_json_is_wanted() {
     let mut world = World::new();
-    assert_snapshot!(world.belay(&["--json", "status"]), @"");
+    assert_snapshot!(world.belay(&["--json", "status"]), @r#"
+    exit 3
+    --- stderr
+    {"error":{"causes":[],"exit_code":3,"hints":["`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows"],"kind":"not-found","message":"[WORKSPACE] is not protected yet: no workspace holds it","notes":[]}}
+    "#);
 }
 
 #[test]

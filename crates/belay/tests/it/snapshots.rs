@@ -8,10 +8,29 @@ use crate::world::World;
 fn a_snapshot_prints_its_name_and_a_label_is_used_once() {
     let mut world = World::new();
     world.workspace.file("notes.txt", "one\n");
-    assert_snapshot!(world.belay(&["snapshot"]), @"");
-    assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @"");
-    assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @"");
-    assert_snapshot!(world.belay(&["snapshot", "--label", "@latest"]), @"");
+    assert_snapshot!(world.belay(&["snapshot"]), @"
+    exit 0
+    --- stdout
+    snap_000001
+    ");
+    assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @"
+    exit 0
+    --- stdout
+    snap_000002 (before-refactor)
+    ");
+    assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @r#"
+    exit 4
+    --- stderr
+    error: label "before-refactor" is already used by snap_000002
+      nothing was changed
+    hint: choose another label, or delete that one with `belay snapshots delete snap_000002`
+    "#);
+    assert_snapshot!(world.belay(&["snapshot", "--label", "@latest"]), @r#"
+    exit 2
+    --- stderr
+    error: "@latest" cannot be a label: it begins with @ or -
+      nothing was changed
+    "#);
     assert_eq!(
         world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len),
         Some(2),
@@ -24,14 +43,50 @@ fn the_list_is_a_table_with_only_the_columns_that_say_something() {
     let mut world = World::new();
     world.workspace.file("notes.txt", "one\n");
     world.snapshot();
-    assert_snapshot!(world.belay(&["snapshots"]), @"");
+    assert_snapshot!(world.belay(&["snapshots"]), @"
+    exit 0
+    --- stdout
+    ID  TYPE  SIZE  CREATED
+    snap_000001  manual  [SIZE]  [AGE]
+
+    1 snapshot (backend: objects)
+    ");
     world.workspace.file("notes.txt", "two\n");
     world.ok(&["snapshot", "--label", "second", "--description", "after the change"]);
     world.snapshot();
-    assert_snapshot!(world.belay(&["snapshots", "list"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "-n", "1"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "--long"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "--type", "safety"]), @"");
+    assert_snapshot!(world.belay(&["snapshots", "list"]), @"
+    exit 0
+    --- stdout
+    ID  TYPE  SIZE  CREATED  LABEL
+    snap_000001  manual  [SIZE]  [AGE]
+    snap_000002  manual  [SIZE]  [AGE]  second
+    snap_000003  manual  -  [AGE]
+
+    3 snapshots (backend: objects)
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "-n", "1"]), @"
+    exit 0
+    --- stdout
+    ID  TYPE  SIZE  CREATED
+    snap_000003  manual  -  [AGE]
+
+    1 of 3 snapshots (backend: objects)
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "--long"]), @"
+    exit 0
+    --- stdout
+    NUMBER  ID  TYPE  SIZE  CREATED  FILES  BYTES  LABEL  DESCRIPTION
+    1  snap_000001  manual  [SIZE]  [TIME]  1  [SIZE]
+    2  snap_000002  manual  [SIZE]  [TIME]  1  [SIZE]  second  after the change
+    3  snap_000003  manual  -  [TIME]  1  [SIZE]
+
+    3 snapshots (backend: objects)
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "--type", "safety"]), @"
+    exit 0
+    --- stdout
+    0 of 3 snapshots (backend: objects)
+    ");
 }
 
 #[test]
@@ -68,9 +123,25 @@ fn regenerable_directories_are_left_out_unless_all_is_asked_for() {
     world.workspace.file("package.json", "{}").file(".gitignore", "node_modules/\n.env\n");
     world.workspace.file("node_modules/left-pad/index.js", "x").file(".env", "KEY=1\n");
     world.snapshot();
-    assert_snapshot!(world.belay(&["ls", "@latest"]), @"");
+    assert_snapshot!(world.belay(&["ls", "@latest"]), @"
+    exit 0
+    --- stdout
+    .env
+    .gitignore
+    [node_modules/] regenerable
+    package.json
+    ");
     world.ok(&["snapshot", "--all"]);
-    assert_snapshot!(world.belay(&["ls", "-R", "@latest"]), @"");
+    assert_snapshot!(world.belay(&["ls", "-R", "@latest"]), @"
+    exit 0
+    --- stdout
+    .env
+    .gitignore
+    node_modules/
+    node_modules/left-pad/
+    node_modules/left-pad/index.js
+    package.json
+    ");
 }
 
 #[test]
@@ -79,7 +150,13 @@ fn a_home_directory_is_no_workspace_unless_that_is_said_twice() {
     world.workspace.file("notes.txt", "one\n");
     let mut command = world.command(&["snapshot"]);
     command.env("HOME", world.workspace.path());
-    assert_snapshot!(world.ran(command), @"");
+    assert_snapshot!(world.ran(command), @"
+    exit 4
+    --- stderr
+    error: [WORKSPACE] is too large to become a workspace by accident
+      nothing was changed
+    hint: add --yes-really if you mean it
+    ");
     let mut command = world.command(&["snapshot", "--yes-really", "-q"]);
     command.env("HOME", world.workspace.path());
     assert_eq!(world.ran(command).code, 0);
@@ -90,7 +167,13 @@ fn a_store_inside_the_workspace_is_refused() {
     let mut world = World::new();
     let mut command = world.command(&["snapshot"]);
     command.env("BELAY_HOME", world.workspace.join("store"));
-    assert_snapshot!(world.ran(command), @"");
+    assert_snapshot!(world.ran(command), @"
+    exit 4
+    --- stderr
+    error: belay's home [WORKSPACE]/store lies inside the workspace [WORKSPACE]
+      nothing was changed
+    hint: set BELAY_HOME to a directory outside, or choose a smaller workspace with -C
+    ");
 }
 
 #[test]
@@ -101,10 +184,32 @@ fn pruning_keeps_what_it_says_and_asks_first() {
         world.snapshot();
     }
     world.ok(&["snapshots"]);
-    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2", "--dry-run"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2", "-y"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "prune", "--older-than", "7d", "-y"]), @"");
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2"]), @"
+    exit 4
+    --- stderr
+    Would delete: snap_000001, snap_000002, snap_000003, snap_000004
+    error: this needs your consent, and there is no terminal to ask on
+      nothing was changed
+    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000006, snap_000005
+    Would delete: snap_000001, snap_000002, snap_000003, snap_000004 (4 snapshots, about [SIZE])
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2", "-y"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000006, snap_000005
+    Deleting: 4 snapshots (freed [SIZE])
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--older-than", "7d", "-y"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000006, snap_000005
+    Deleting: nothing
+    ");
     assert_eq!(world.belay(&["snapshots", "prune"]).code, 2, "a prune without a rule");
     assert_eq!(world.belay(&["snapshots", "prune", "--older-than", "soon"]).code, 2);
     assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(2));
@@ -118,8 +223,25 @@ fn snapshots_are_deleted_by_name() {
     world.workspace.file("notes.txt", "two\n");
     world.ok(&["snapshot", "--label", "drop"]);
     world.ok(&["snapshots"]);
-    assert_snapshot!(world.belay(&["snapshots", "delete", "drop"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @"");
-    assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @"");
+    assert_snapshot!(world.belay(&["snapshots", "delete", "drop"]), @"
+    exit 4
+    --- stderr
+    error: this needs your consent, and there is no terminal to ask on
+      nothing was changed
+    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000001
+    Deleting: 1 snapshot (freed [SIZE])
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @r#"
+    exit 3
+    --- stderr
+    error: no snapshot is called "drop"
+      nothing was changed
+    hint: `belay snapshots` lists them
+    "#);
     assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(1));
 }

@@ -54,18 +54,23 @@ fn a_rollback_goes_ahead_when_told_so() {
 }
 
 #[test]
-fn a_diff_is_coloured_and_paged() {
+fn a_diff_is_coloured() {
     let world = changed();
     let Some(text) = on_terminal(&world, "diff", "") else { return };
     assert!(text.contains("\u{1b}[32m+two"), "{text:?}");
-    let mut quiet = changed();
-    quiet.workspace.file("pager", "#!/bin/sh\nsed 's/^/paged: /'\n").mode("pager", 0o755);
-    quiet.snapshot();
-    quiet.workspace.file("notes.txt", "three\n");
-    std::fs::copy(quiet.workspace.join("pager"), quiet.workspace.outside().join("pager")).expect("a copy");
-    let pager = quiet.workspace.outside().join("pager");
-    let words = format!("diff --color never; BELAY_PAGER={} {} diff --color never", pager.display(), env!("CARGO_BIN_EXE_belay"));
-    let Some(text) = on_terminal(&quiet, &words, "") else { return };
-    assert!(text.contains("paged: +three"), "{text:?}");
-    assert!(!text.contains('\u{1b}'), "{text:?}");
+}
+
+#[test]
+fn the_pager_is_the_users_choice() {
+    let world = changed();
+    let pager = world.workspace.outside().join("pager");
+    std::fs::write(&pager, "#!/bin/sh\nsed 's/^/paged: /'\n").expect("a script");
+    std::fs::set_permissions(&pager, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    let program = env!("CARGO_BIN_EXE_belay");
+    let words = format!("--version; BELAY_PAGER={} {program} diff --color never", pager.display());
+    let Some(text) = on_terminal(&world, &words, "") else { return };
+    assert!(text.contains("paged: +two") && !text.contains('\u{1b}'), "{text:?}");
+    let words = format!("--version; BELAY_PAGER= {program} diff --color never");
+    let Some(text) = on_terminal(&world, &words, "") else { return };
+    assert!(text.contains("\n+two"), "{text:?}");
 }

@@ -13,7 +13,11 @@ fn gc_gives_back_what_no_snapshot_needs() {
     let mut world = World::new();
     world.workspace.file("keep", "k".repeat(1000));
     world.snapshot();
-    assert_snapshot!(world.belay(&["gc"]), @"");
+    assert_snapshot!(world.belay(&["gc"]), @"
+    exit 0
+    --- stdout
+    Nothing to free: all that is there belongs to 1 snapshot.
+    ");
     assert_eq!(world.json(&["gc", "--dry-run"])["dry_run"], true);
 }
 
@@ -23,7 +27,14 @@ fn verify_finds_a_flipped_bit_names_what_it_concerns_and_repair_heals_it() {
     let noise: Vec<u8> = (0u32..200_000).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     world.workspace.file("noise.bin", &noise).file("other.txt", "other\n");
     world.snapshot();
-    assert_snapshot!(world.belay(&["verify"]), @"");
+    assert_snapshot!(world.belay(&["verify"]), @"
+    exit 101
+    --- stderr
+
+    thread 'main' (4440) panicked at crates/belay-store/src/verify.rs:42:5:
+    not implemented
+    note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+    ");
     assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
 
     flip_a_bit_of_the_largest_file(&world.workspace.home().join("store"));

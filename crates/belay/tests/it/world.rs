@@ -57,10 +57,19 @@ impl World {
         let output = command.output().expect("belay starts");
         Ran {
             code: output.status.code().unwrap_or(-1),
-            stdout: self.transcript.normalise(&String::from_utf8_lossy(&output.stdout)),
-            stderr: self.transcript.normalise(&String::from_utf8_lossy(&output.stderr)),
+            stdout: self.normalise(&output.stdout),
+            stderr: self.normalise(&output.stderr),
             raw: output.stdout,
         }
+    }
+
+    fn normalise(&mut self, output: &[u8]) -> String {
+        let text = self.transcript.normalise(&String::from_utf8_lossy(output));
+        let mut parts = text.split("ws_");
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |text, part| {
+            format!("{text}[WS]{}", part.trim_start_matches(|c: char| c.is_ascii_alphanumeric()))
+        })
     }
 
     /// Runs `belay` and insists that it succeeds; returns its standard output, unchanged.
