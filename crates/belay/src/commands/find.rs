@@ -53,7 +53,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             out.json(&to_json(one))?;
         }
     } else {
-        let mut table = Table::new(&["PATH", "SNAPSHOTS", "FIRST", "LAST", "SEEN"]);
+        let mut table = Table::new(&["SNAPSHOTS", "FIRST", "LAST", "SEEN", "PATH"]);
         let now = home.now().timestamp();
         found.iter().for_each(|one| table.row(row(one, now)));
         table.write(&mut out)?;
@@ -66,11 +66,11 @@ fn row(found: &Found, now: jiff::Timestamp) -> Vec<Cell> {
     let id = |snapshot: Option<&belay_session::Snapshot>| snapshot.map(|one| one.id.clone()).unwrap_or_default();
     let last = found.snapshots.last();
     vec![
-        view::relative(&found.path).into(),
         quantity::grouped(found.snapshots.len() as u64).into(),
         Cell::new(id(found.snapshots.first()), style::ID),
         Cell::new(id(last), style::ID),
         last.map(|snapshot| quantity::age(snapshot.created_at, now)).unwrap_or_default().into(),
+        view::relative(&found.path).into(),
     ]
 }
 

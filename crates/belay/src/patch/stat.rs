@@ -12,6 +12,8 @@ use crate::ui::quantity::count;
 use crate::ui::style;
 use crate::view::changes::Line;
 
+/// A longer name sticks out instead of pushing all numbers to the right.
+const NAME_WIDTH_MAX: usize = 60;
 /// Signs in the widest line.
 const SIGNS_MAX: u64 = 40;
 
@@ -23,7 +25,8 @@ enum Weight {
 /// Writes the table and the sum of what changed.
 pub(crate) fn write(out: &mut dyn Write, comparison: &Comparison<'_>, changes: &[Change]) -> Result<()> {
     let rows = changes.iter().map(|change| Ok((change, weigh(comparison, change)?))).collect::<Result<Vec<_>>>()?;
-    let width = rows.iter().map(|(change, _)| Line::from(*change).name().width()).max().unwrap_or(0);
+    let widths = rows.iter().map(|(change, _)| Line::from(*change).name().width());
+    let width = widths.filter(|width| *width <= NAME_WIDTH_MAX).max().unwrap_or(0);
     let most = rows.iter().map(|(_, weight)| weight.lines()).max().unwrap_or(0);
     for (change, weight) in &rows {
         write_row(out, change, weight, width, most)?;
@@ -68,7 +71,7 @@ fn is_link(change: &Change) -> bool {
 fn write_row(out: &mut dyn Write, change: &Change, weight: &Weight, width: usize, most: u64) -> Result<()> {
     let line = Line::from(change);
     let (name, what) = (line.name(), line.what);
-    let padding = width - name.width();
+    let padding = width.saturating_sub(name.width());
     write!(out, " {name}{:padding$} | ", "")?;
     let mut notes = if what.added || what.removed { Vec::new() } else { line.notes() };
     match weight {

@@ -6,6 +6,8 @@ use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 const GAP: usize = 3;
+/// A longer cell sticks out of its column instead of pushing all others to the right.
+const WIDTH_MAX: usize = 100;
 
 /// A table without lines: a header in capitals and rows of styled cells.
 pub(crate) struct Table {
@@ -53,7 +55,7 @@ impl Table {
             (0..self.header.len()).filter(|at| self.rows.iter().any(|row| !row[*at].text.is_empty())).collect();
         let width = |at: usize| {
             let cells = self.rows.iter().map(|row| row[at].text.width());
-            cells.chain([self.header[at].width()]).max().unwrap_or(0) + GAP
+            cells.chain([self.header[at].width()]).filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0) + GAP
         };
         let widths: Vec<usize> = used.iter().map(|at| width(*at)).collect();
         let header: Vec<Cell> = self.header.iter().map(|name| Cell::new(*name, super::style::HEADING)).collect();
@@ -69,7 +71,7 @@ fn write_row(out: &mut dyn Write, row: &[Cell], used: &[usize], widths: &[usize]
     for (at, width) in used.iter().zip(widths).take(last + 1) {
         let Cell { text, style } = &row[*at];
         let is_last = used[last] == *at;
-        let padding = if is_last { 0 } else { width - text.width() };
+        let padding = if is_last { 0 } else { width.saturating_sub(text.width()).max(GAP) };
         write!(out, "{style}{text}{style:#}{:padding$}", "")?;
     }
     writeln!(out)

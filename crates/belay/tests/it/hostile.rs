@@ -19,7 +19,10 @@ fn nothing_from_a_hostile_workspace_is_executed_or_printed_raw() {
         &["rollback", "-y"],
         &["verify", "--deep"],
     ];
-    for words in commands {
+    for (at, words) in commands.into_iter().enumerate() {
+        if at == 1 {
+            enemy.workspace().odd_names("later");
+        }
         let mut command = world.command(words);
         command.current_dir(enemy.path()).env("BELAY_HOME", enemy.workspace().home());
         let output = command.output().expect("belay starts");
