@@ -83,7 +83,11 @@ impl Workspace<'_> {
                     bytes: counts.bytes,
                 });
             }
-            Ok(if rewritten.is_empty() { Vec::new() } else { vec![Record::Forget { rewritten, at: timeline.instant(now) }] })
+            Ok(if rewritten.is_empty() {
+                Vec::new()
+            } else {
+                vec![Record::Forget { rewritten, at: timeline.instant(now) }]
+            })
         })?;
         drop(guard);
         // Every pack that holds a byte of it is written anew, however little that is.

@@ -162,7 +162,8 @@ impl Home {
         let all = census.workspaces.iter().flat_map(|(_, _, timeline)| timeline.snapshots());
         // Two snapshots may have the same content; it goes only with the last of them.
         let kept: HashSet<Hash> = all.filter(|s| !ids.contains(s.id.as_str())).map(|s| s.manifest).collect();
-        let gone = snapshots.iter().map(|snapshot| snapshot.manifest).filter(|manifest| !kept.contains(manifest)).collect();
+        let gone =
+            snapshots.iter().map(|snapshot| snapshot.manifest).filter(|manifest| !kept.contains(manifest)).collect();
         let options = GcOptions { dry_run: true, ..GcOptions::default() };
         Ok(gc(self.store(), &mut || self.roots_without(&gone), &options)?.freed_bytes)
     }
@@ -178,7 +179,12 @@ impl Home {
         let row = |((id, path, timeline), weight): ((String, PathBuf, Timeline), belay_store::Weight)| DuRow {
             id,
             path,
-            snapshots: timeline.snapshots().iter().cloned().zip(each_weight.by_ref().map(|w| w.exclusive_bytes)).collect(),
+            snapshots: timeline
+                .snapshots()
+                .iter()
+                .cloned()
+                .zip(each_weight.by_ref().map(|w| w.exclusive_bytes))
+                .collect(),
             exclusive_bytes: weight.exclusive_bytes,
         };
         let mut workspaces: Vec<DuRow> = census.workspaces.into_iter().zip(weights).map(row).collect();

@@ -148,7 +148,8 @@ fn narrow(plan: &mut Plan, view: View<'_>, other: &Entry) -> Result<Vec<Left>> {
 fn is_ours(step: &Step, view: View<'_>, other: &Entry) -> Result<bool> {
     let Some(now) = &step.before else { return Ok(true) };
     let Some(then) = view.lookup(other, &step.path)? else { return Ok(false) };
-    let both_dirs = [now.kind.file_type(), then.kind.file_type()].iter().all(|kind| *kind == belay_store::FileType::Dir);
+    let both_dirs =
+        [now.kind.file_type(), then.kind.file_type()].iter().all(|kind| *kind == belay_store::FileType::Dir);
     // What is inside a directory has steps of its own.
     let same_content = both_dirs || now.same_identity(&then);
     Ok(same_content && now.meta.mode == then.meta.mode && now.meta.xattrs == then.meta.xattrs)

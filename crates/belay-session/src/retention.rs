@@ -107,7 +107,8 @@ fn thin(mut snapshots: Vec<&Snapshot>, now: Timestamp) -> Vec<&Snapshot> {
             let (older, newer) = (snapshots[at - 1].created_at, snapshots[at + 1].created_at);
             seconds(older, newer) / seconds(snapshots[at].created_at, now)
         };
-        let least = (1..snapshots.len() - 1).min_by(|a, b| gap(*a).total_cmp(&gap(*b))).expect("there are three or more");
+        let least =
+            (1..snapshots.len() - 1).min_by(|a, b| gap(*a).total_cmp(&gap(*b))).expect("there are three or more");
         gone.push(snapshots.remove(least));
     }
     gone.extend(snapshots);
@@ -130,9 +131,7 @@ fn divide(timeline: &Timeline, terms: &Terms, rule: PruneRule, now: Timestamp) -
     let stays = |(at, snapshot): (usize, &&Snapshot)| match rule {
         _ if worth(snapshot) == Worth::Never => true,
         PruneRule::Keep(count) => at < count,
-        PruneRule::OlderThan(age) => {
-            worth(snapshot) == Worth::Named || now.duration_since(snapshot.created_at) <= age
-        }
+        PruneRule::OlderThan(age) => worth(snapshot) == Worth::Named || now.duration_since(snapshot.created_at) <= age,
         PruneRule::Budget(_) => true,
     };
     let keeps: HashSet<&str> =
@@ -140,7 +139,11 @@ fn divide(timeline: &Timeline, terms: &Terms, rule: PruneRule, now: Timestamp) -
     let (initial, others): (Vec<&Snapshot>, Vec<&Snapshot>) =
         newest_first().filter(|snapshot| keeps.contains(snapshot.id.as_str())).partition(is_initial);
     let delete = timeline.snapshots().iter().filter(|snapshot| !keeps.contains(snapshot.id.as_str()));
-    PrunePlan { keep: initial.into_iter().chain(others).cloned().collect(), delete: delete.cloned().collect(), freed_bytes: 0 }
+    PrunePlan {
+        keep: initial.into_iter().chain(others).cloned().collect(),
+        delete: delete.cloned().collect(),
+        freed_bytes: 0,
+    }
 }
 
 impl Workspace<'_> {

@@ -231,7 +231,13 @@ impl Workspace<'_> {
         Ok(applied)
     }
 
-    pub(crate) fn apply(&self, intent: &Intent, plan: &Plan, work: Work<'_>, faults: Option<&Faults>) -> Result<Applied> {
+    pub(crate) fn apply(
+        &self,
+        intent: &Intent,
+        plan: &Plan,
+        work: Work<'_>,
+        faults: Option<&Faults>,
+    ) -> Result<Applied> {
         let options = ApplyOptions {
             mtime: intent.mtime(),
             prefix: intent.prefix.as_bytes(),

@@ -223,7 +223,8 @@ impl Workspace<'_> {
         let store = self.home.store();
         let (view, other) = (View::stored(store), Manifest::read(store, other)?);
         let (own, other) = (view.node(&own.root_node())?, view.node(&other.root_node())?);
-        let same = own.entries.iter().filter(|entry| other.get(&entry.name).is_some_and(|twin| twin.same_identity(entry)));
+        let same =
+            own.entries.iter().filter(|entry| other.get(&entry.name).is_some_and(|twin| twin.same_identity(entry)));
         Ok(same.count() * 2 > own.entries.len().max(other.entries.len()))
     }
 }
