@@ -41,7 +41,7 @@ impl Workspace<'_> {
                 None => {
                     let tree = self.tree(snapshot)?;
                     let found = paths.iter().map(|path| self.entry(&tree, path)).collect::<Result<Vec<_>>>()?;
-                    found.iter().any(Option::is_some)
+                    found.iter().flatten().any(|entry| !entry.is_opaque())
                 }
             };
             known.insert(snapshot.manifest, holds);

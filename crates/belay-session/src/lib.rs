@@ -55,3 +55,5 @@ pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
 pub use belay_store as store;
+
+pub use belay_sys::on_interrupt;

@@ -326,6 +326,11 @@ impl Workspace<'_> {
         Ok(())
     }
 
+    /// The snapshot that a rollback without a name goes back to.
+    pub fn default_target(&self) -> Result<Snapshot> {
+        default_target(&self.timeline()?).cloned()
+    }
+
     /// Writes a snapshot, or some paths of it, into a directory that is new or empty.
     pub fn extract(&self, snapshot: &Snapshot, paths: &[Vec<u8>], to: &Path, work: Work<'_>) -> Result<Applied> {
         let of_snapshot = |error| damaged(&snapshot.id, Error::Store(error));
@@ -357,12 +362,11 @@ fn damaged(snapshot: &str, error: Error) -> Error {
     }
 }
 
-/// The pre-run snapshot of the latest run, else the latest; what belay saved before a rollback does not count,
-/// or a second rollback would bring the wreck of the first one back.
+/// The pre-run snapshot of the latest run, else the last known state; what belay saved before a rollback does not
+/// count, or a second rollback would bring the wreck of the first one back.
 fn default_target(timeline: &Timeline) -> Result<&Snapshot> {
-    let newest = || timeline.snapshots().iter().rev();
-    let pre_run = newest().find(|snapshot| snapshot.kind == Kind::PreRun);
-    pre_run.or_else(|| newest().find(|snapshot| snapshot.kind != Kind::Safety)).ok_or(Error::NoSnapshots)
+    let pre_run = timeline.snapshots().iter().rev().find(|snapshot| snapshot.kind == Kind::PreRun);
+    pre_run.or_else(|| timeline.base()).ok_or(Error::NoSnapshots)
 }
 
 fn last_safety(timeline: &Timeline) -> Result<&Snapshot> {

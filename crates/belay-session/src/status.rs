@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use belay_store::{Change, FileType, GapKind, Scope};
+use jiff::Timestamp;
 
 use crate::budget::Budget;
 use crate::error::Result;
@@ -22,8 +23,10 @@ pub struct Status {
     pub arrival: Arrival,
     /// How many snapshots there are.
     pub snapshots: usize,
-    /// The newest.
-    pub latest: Option<Snapshot>,
+    /// The snapshot that the workspace was last known to be like.
+    pub base: Option<Snapshot>,
+    /// When it was taken back to that, unless the snapshot was simply taken.
+    pub rewound_at: Option<Timestamp>,
     /// What changed since then; without a snapshot, nothing.
     pub changes: Vec<Change>,
     /// What a snapshot taken now would lack.
@@ -57,8 +60,9 @@ impl Workspace<'_> {
         let recovered = self.recover(work)?;
         let timeline = self.timeline()?;
         let present = self.present(work)?;
-        let changes = match timeline.latest() {
-            Some(latest) => self.changes(&self.tree(latest)?, &present, &Scope::default())?,
+        let base = timeline.base();
+        let changes = match base {
+            Some(base) => self.changes(&self.tree(base)?, &present, &Scope::default())?,
             None => Vec::new(),
         };
         let until = Instant::now() + COUNTING_TIME_MAX;
@@ -71,7 +75,8 @@ impl Workspace<'_> {
         Ok(Status {
             arrival: self.arrival().clone(),
             snapshots: timeline.snapshots().len(),
-            latest: timeline.latest().cloned(),
+            base: base.cloned(),
+            rewound_at: base.and_then(|base| timeline.reached_at(base)),
             changes,
             unprotected: unprotected.collect(),
             budget: self.budget()?,

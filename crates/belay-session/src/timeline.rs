@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::maintenance::TimelineDamage;
-use crate::record::{Record, RewindKind, Rewound, Snapshot};
+use crate::record::{Kind, Record, RewindKind, Rewound, Snapshot};
 
 /// Rewinds older than the newest of these cannot be undone any more; they are dropped when the log is rewritten.
 const REWINDS_KEPT: usize = 200;
@@ -37,6 +37,25 @@ impl Timeline {
     /// The newest snapshot.
     pub fn latest(&self) -> Option<&Snapshot> {
         self.snapshots.last()
+    }
+
+    /// The snapshot whose state the workspace was last known to be in: the one that was last taken on purpose, or
+    /// that the whole workspace was last taken back to. What belay saved before a rollback is not a state to be in.
+    pub fn base(&self) -> Option<&Snapshot> {
+        let taken = self.snapshots.iter().rev().find(|snapshot| snapshot.kind != Kind::Safety);
+        let whole = self.rewinds.iter().rev().find(|rewind| rewind.paths.is_empty());
+        let reached = whole.and_then(|rewind| {
+            let id = if rewind.reversed { &rewind.from } else { &rewind.to };
+            let is_newer = taken.is_none_or(|taken| taken.created_at < rewind.at);
+            self.get(id).filter(|_| is_newer)
+        });
+        reached.or(taken)
+    }
+
+    /// When the workspace was last taken back to the snapshot, if that was after everything else.
+    pub fn reached_at(&self, base: &Snapshot) -> Option<Timestamp> {
+        let last = self.rewinds.iter().rev().find(|rewind| rewind.paths.is_empty())?;
+        (last.to == base.id && last.at > base.created_at).then_some(last.at)
     }
 
     /// The snapshot of that exact id.
