@@ -90,7 +90,9 @@ fn nothing_is_freed_while_a_timeline_is_damaged_and_repair_sets_the_damage_aside
 #[test]
 fn a_flipped_bit_in_the_store_is_named_and_nothing_is_written_from_it() {
     let bed = Bed::new();
-    bed.ws.file("a", noise(1, 50_000)).file("b", "1");
+    bed.ws.file("b", "1");
+    bed.snap();
+    bed.ws.file("a", noise(1, 50_000));
     let one = bed.snap();
     bed.ws.file("a", "wreck").file("b", "2");
     crate::recover::flip_a_bit_of(&bed, &noise(1, 50_000));
