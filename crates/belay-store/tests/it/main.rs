@@ -1,5 +1,8 @@
 //! The store on real directories, against an observer that shares no code with it.
 
 mod capture;
+mod crash;
+mod proof;
 mod restore;
+mod twin;
 mod world;

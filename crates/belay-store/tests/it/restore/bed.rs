@@ -17,7 +17,7 @@ pub struct Bed {
     pub root: Root,
     pub stop: AtomicBool,
     pub mtime: MtimePolicy,
-    names: AtomicU64,
+    pub names: AtomicU64,
 }
 
 impl Bed {
