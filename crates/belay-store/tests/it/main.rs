@@ -2,6 +2,8 @@
 
 mod capture;
 mod crash;
+mod enospc;
+mod faulty;
 mod proof;
 mod restore;
 mod twin;
