@@ -1,6 +1,6 @@
 //! Makes a new tree out of a known one and the directories that changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -46,8 +46,12 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
     let is_dirty_set = matches!(job.options.source, super::Source::Dirty { .. });
     let looked = look_again(job, work, is_dirty_set)?;
     let Some(mut looked) = looked else { return super::descend::everything(job) };
-    let starts = std::mem::take(&mut looked.starts);
+    let mut starts = std::mem::take(&mut looked.starts);
+    let paths: HashSet<Vec<u8>> = starts.iter().map(|start| start.path.clone()).collect();
+    starts.retain(|start| !dirs_above(&start.path).any(|dir| paths.contains(dir)));
     let new_dirs: Vec<Vec<u8>> = starts.iter().map(|start| start.path.clone()).collect();
+    // What is captured whole may be another directory than the one whose entries were looked at one by one.
+    looked.dirs.retain(|path, _| !paths.contains(path) && !dirs_above(path).any(|dir| paths.contains(dir)));
     if !starts.is_empty() {
         let (taken, findings) = run(job, starts)?;
         looked.findings.absorb(findings);
@@ -400,7 +404,7 @@ fn finish(
         Update::Nothing
     } else {
         let linked = (linked != before).then_some(linked);
-        Update::Some { from: cache.describes, records, gone: seen.whole, linked }
+        Update::Some { from: cache.describes, records, gone: seen.whole.into_iter().collect(), linked }
     };
     Ok(Found { root, findings, update })
 }
@@ -409,14 +413,19 @@ fn finish(
 struct Seen {
     dirs: HashMap<Vec<u8>, DirWork>,
     /// Directories that are gone, or were captured whole.
-    whole: Vec<Vec<u8>>,
+    whole: HashSet<Vec<u8>>,
 }
 
 impl Seen {
     fn covers(&self, path: &[u8]) -> bool {
         let looked_at = |work: &DirWork| work.relist || work.names.contains(name_of(path));
-        let is_beneath =
-            |dir: &Vec<u8>| path == dir.as_slice() || path.starts_with(dir) && path.get(dir.len()) == Some(&b'/');
-        self.dirs.get(parent_of(path)).is_some_and(looked_at) || self.whole.iter().any(is_beneath)
+        self.dirs.get(parent_of(path)).is_some_and(looked_at)
+            || self.whole.contains(path)
+            || dirs_above(path).any(|dir| self.whole.contains(dir))
     }
+}
+
+/// The directories that a path lies in, but for the workspace itself.
+fn dirs_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }

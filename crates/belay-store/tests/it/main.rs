@@ -2,8 +2,10 @@
 
 mod capture;
 mod crash;
+mod deeds;
 mod enospc;
 mod faulty;
+mod model;
 mod proof;
 mod restore;
 mod twin;
