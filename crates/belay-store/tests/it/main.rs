@@ -7,6 +7,7 @@ mod enospc;
 mod faulty;
 mod model;
 mod proof;
+mod race;
 mod restore;
 mod twin;
 mod world;
