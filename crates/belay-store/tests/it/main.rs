@@ -5,6 +5,7 @@ mod crash;
 mod deeds;
 mod enospc;
 mod faulty;
+mod many;
 mod model;
 mod proof;
 mod race;
