@@ -1,8 +1,53 @@
-//! `cargo xtask bench`: the comparisons, built in release mode.
+//! `cargo xtask bench`: the comparisons, with the data, the peers and the release build that they need.
 
-use std::process::ExitCode;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
 
-/// Passes `arguments` to the crate `bench`.
+/// Passes `arguments` to the crate `bench`; before `store` it makes what a comparison needs and is missing.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
-    crate::finish(crate::cargo().args(["run", "--release", "--package", "bench", "--"]).args(arguments))
+    let mut arguments = arguments.to_vec();
+    if arguments.first().is_some_and(|command| command == "store")
+        && let Err(failed) = prepare(&mut arguments)
+    {
+        return failed;
+    }
+    crate::finish(crate::cargo().args(["run", "--release", "--quiet", "--package", "bench", "--"]).args(arguments))
+}
+
+fn prepare(arguments: &mut Vec<String>) -> Result<(), ExitCode> {
+    if arguments.iter().any(|argument| argument == "--help" || argument == "-h") {
+        return Ok(());
+    }
+    step(Command::new(crate::project().join("bench/setup")))?;
+    if !names(arguments, "--data") {
+        let data = target().join("bench-data");
+        let mut make = Command::new(crate::project().join("bench/workspaces.sh"));
+        make.arg(&data);
+        step(make)?;
+        arguments.extend(["--data".to_owned(), data.display().to_string()]);
+    }
+    if !names(arguments, "--belay") {
+        let mut build = crate::cargo();
+        build.args(["build", "--release", "--package", "belay"]);
+        step(build)?;
+        arguments.extend(["--belay".to_owned(), target().join("release/belay").display().to_string()]);
+    }
+    Ok(())
+}
+
+fn names(arguments: &[String], flag: &str) -> bool {
+    let joined = format!("{flag}=");
+    arguments.iter().any(|argument| argument == flag || argument.starts_with(&joined))
+}
+
+fn target() -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    crate::project().join(named)
+}
+
+fn step(mut command: Command) -> Result<(), ExitCode> {
+    match crate::finish(&mut command) {
+        ExitCode::SUCCESS => Ok(()),
+        failed => Err(failed),
+    }
 }

@@ -1,1 +1,59 @@
-//! belay-session.
+//! Runs and rewinds: what a workspace is, what its snapshots are called, which are kept, and how one goes back.
+//!
+//! The crate owns decisions and holds no mechanism: bytes are the store's business. It never prints, and it
+//! reads neither the environment nor the clock nor a home directory; whoever calls it passes those in.
+//!
+//! - A snapshot is listed only after everything it needs is durable.
+//! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
+//! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
+
+mod budget;
+mod clock;
+mod config;
+mod error;
+mod forget;
+mod history;
+mod home;
+mod identity;
+mod intent;
+mod log;
+mod maintenance;
+mod nearest;
+mod outer;
+mod pools;
+mod present;
+mod record;
+mod recover;
+mod resolve;
+mod retention;
+mod rollback;
+mod snapshot;
+mod status;
+mod timeline;
+mod times;
+mod trust;
+mod workspace;
+
+pub use budget::Budget;
+pub use clock::{Clock, Ids};
+pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
+pub use error::{Error, Result};
+pub use forget::{Forget, ForgetReport};
+pub use history::{Found, Version, VersionState};
+pub use home::{Consent, Home, HomeOptions};
+pub use identity::{Arrival, WorkspaceInfo};
+pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
+pub use present::Tree;
+pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
+pub use retention::{PrunePlan, PruneRule, Pruned};
+pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
+pub use snapshot::{SnapshotRequest, Taken};
+pub use status::{Status, Unprotected};
+pub use timeline::Timeline;
+pub use times::{parse_size, parse_span};
+pub use trust::Trust;
+pub use workspace::{Work, Workspace};
+
+pub use belay_store as store;
+
+pub use belay_sys::on_interrupt;

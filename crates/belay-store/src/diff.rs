@@ -2,9 +2,11 @@
 //!
 //! Subtrees with equal keys are never read. The walk keeps its own stack, so that no tree is too deep for it.
 
+mod links;
 mod renames;
 mod scope;
 
+pub use links::relinked;
 pub use renames::{Rename, renames};
 pub use scope::Scope;
 
@@ -13,7 +15,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::hash::Hash;
-use crate::tree::{Content, Entry, Kind, Node, View};
+use crate::tree::{Content, Entry, Kind, Meta, Node, View};
 
 /// Two trees to compare.
 #[derive(Clone, Copy)]
@@ -67,7 +69,7 @@ pub struct What {
 }
 
 impl What {
-    /// In what two captured entries differ; times and what is beneath a directory do not count.
+    /// In what two captured entries differ; times, hard links and what is beneath a directory do not count.
     pub fn between(before: &Entry, after: &Entry) -> What {
         let retyped = before.kind.file_type() != after.kind.file_type();
         What {
@@ -76,6 +78,7 @@ impl What {
             mode: before.meta.mode != after.meta.mode,
             xattrs: before.meta.xattrs != after.meta.xattrs,
             owner: (before.meta.uid, before.meta.gid) != (after.meta.uid, after.meta.gid),
+            flags: flags(&before.meta) != flags(&after.meta),
             ..What::default()
         }
     }
@@ -97,11 +100,15 @@ impl Change {
     }
 }
 
+fn flags(meta: &Meta) -> (bool, bool) {
+    (meta.immutable, meta.append_only)
+}
+
 fn same_content(before: &Kind, after: &Kind) -> bool {
     match (before, after) {
         (Kind::File { size: a, content: x }, Kind::File { size: b, content: y }) => {
             let holes = |content: &Content| matches!(content, Content::Sparse { .. });
-            a == b && x.identity() == y.identity() && holes(x) == holes(y)
+            a == b && (*a == 0 || x.identity() == y.identity() && holes(x) == holes(y))
         }
         (Kind::Dir { .. }, Kind::Dir { .. }) => true,
         (before, after) => before == after,
@@ -165,8 +172,12 @@ impl Side {
 }
 
 impl Level {
-    /// The next name on either side, with what each has under it.
+    /// The next name that is not the same on both sides, with what each has under it.
     fn next(&mut self) -> Option<(Vec<u8>, Option<Entry>, Option<Entry>)> {
+        while self.before.peek().is_some_and(|before| Some(before) == self.after.peek()) {
+            self.before.at += 1;
+            self.after.at += 1;
+        }
         let order = match (self.before.peek(), self.after.peek()) {
             (None, None) => return None,
             (Some(_), None) => Ordering::Less,

@@ -25,9 +25,10 @@ mod restore;
 mod statcache;
 mod tree;
 mod verify;
+mod weigh;
 
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
-pub use diff::{Change, Rename, Scope, Sides, What, diff, renames};
+pub use diff::{Change, Rename, Scope, Sides, What, diff, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
@@ -41,5 +42,6 @@ pub use restore::{
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};
+pub use weigh::{Weight, weigh};
 
 pub use belay_sys::{FileType, Root, Stat, Time};

@@ -20,7 +20,7 @@ use crate::tree::Node;
 
 /// The newest format of a store that this build reads, and the one it writes.
 const FORMAT: u32 = 1;
-const FORMAT_FILE: &str = "store/format";
+pub(crate) const FORMAT_FILE: &str = "store/format";
 pub(crate) const PACKS: &str = "store/packs";
 pub(crate) const LOCK: &str = "store/lock";
 
@@ -280,8 +280,13 @@ fn read_format(text: &[u8]) -> Result<Algorithm> {
     field("hash ").and_then(Algorithm::from_name).ok_or_else(|| bad("it names no known hash"))
 }
 
+/// What the format file says in a store that this build creates.
+pub(crate) fn format_text(algorithm: Algorithm) -> String {
+    format!("belay store\nformat {FORMAT}\nhash {}\n", algorithm.name())
+}
+
 fn write_format(disk: &dyn Disk, algorithm: Algorithm) -> Result<()> {
-    let text = format!("belay store\nformat {FORMAT}\nhash {}\n", algorithm.name());
+    let text = format_text(algorithm);
     let temporary = format!("store/format.tmp-{}", std::process::id());
     let _ = disk.remove(&temporary);
     let published = publish_format(disk, &temporary, text.as_bytes());

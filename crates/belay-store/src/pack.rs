@@ -70,6 +70,11 @@ impl Place {
     pub(crate) fn from_row(row: &[u8]) -> Place {
         Place { block: u32_at(row, 32), offset: u32_at(row, 36), len: u32_at(row, 40) }
     }
+
+    /// The object's bytes in the raw bytes of its block, unless it lies outside.
+    pub(crate) fn of(self, raw: &[u8]) -> Option<&[u8]> {
+        raw.get(self.offset as usize..)?.get(..self.len as usize)
+    }
 }
 
 pub(crate) fn check_of(stored: &[u8]) -> u64 {

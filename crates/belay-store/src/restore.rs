@@ -9,6 +9,7 @@
 mod claims;
 mod content;
 mod difference;
+mod durable;
 mod extract;
 mod hands;
 mod layout;

@@ -1,11 +1,21 @@
 //! Finds damage: every byte of the store, and every object that a snapshot needs.
+//!
+//! Nothing is changed, and one damage does not hide another: whatever cannot be read is noted and the check goes on.
 
-use belay_sys::Root;
+mod packs;
+mod repair;
+mod trees;
+
+pub use repair::{Repair, repair};
 
 use crate::capture::Progress;
-use crate::error::Result;
+use crate::disk::LockMode;
+use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::objects::Store;
+use crate::objects::{KeyMap, LOCK, Store};
+
+/// Of the snapshots and paths that one damage affects, this many are named; the rest is counted.
+const AFFECTS_MAX: usize = 1000;
 
 /// What to check.
 pub struct VerifyOptions<'a> {
@@ -16,14 +26,18 @@ pub struct VerifyOptions<'a> {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Damage {
     /// The file of the store that is damaged.
     pub file: String,
     /// What is wrong with it.
     pub detail: String,
-    /// Snapshots (by manifest key) and the paths in them that need what is damaged.
+    /// The objects that cannot be read any more.
+    pub objects: Vec<Hash>,
+    /// Snapshots (by manifest key) and the paths in them that need what is damaged; the first thousand of them.
     pub affects: Vec<(Hash, Vec<u8>)>,
+    /// How many there are.
+    pub affected: u64,
 }
 
 /// What a check found.
@@ -38,20 +52,66 @@ pub struct VerifyReport {
 }
 
 /// Checks the store and the snapshots.
-pub fn verify(_store: &Store, _snapshots: &[Hash], _options: &VerifyOptions<'_>) -> Result<VerifyReport> {
-    unimplemented!()
+pub fn verify(store: &Store, snapshots: &[Hash], options: &VerifyOptions<'_>) -> Result<VerifyReport> {
+    // While this is held gc removes nothing, so that what is missing is really missing.
+    let _lock = store.disk().lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
+    let mut findings = Findings::default();
+    check_format(store, &mut findings);
+    packs::check(store, options, &mut findings)?;
+    store.reload()?;
+    trees::check(store, snapshots, options, &mut findings);
+    Ok(findings.report)
 }
 
-/// What a repair did.
-#[derive(Clone, Debug, Default)]
-pub struct Repair {
-    /// Objects that were found again in a workspace, with the same hash, and stored anew.
-    pub healed: u64,
-    /// Objects that are lost.
-    pub lost: Vec<Hash>,
+/// The damage so far, and by which of it an object is hit.
+#[derive(Default)]
+struct Findings {
+    report: VerifyReport,
+    bad: KeyMap<usize>,
 }
 
-/// Stores damaged objects anew from workspaces that still hold the same bytes, and sets damaged packs aside.
-pub fn repair(_store: &Store, _report: &VerifyReport, _workspaces: &[(Root, Hash)]) -> Result<Repair> {
-    unimplemented!()
+impl Findings {
+    /// Adds to the damage that is described so, and returns its place.
+    fn note(&mut self, file: &str, detail: &str, objects: impl IntoIterator<Item = Hash>) -> usize {
+        let damage = &mut self.report.damage;
+        let at = damage.iter().position(|one| one.file == file && one.detail == detail).unwrap_or_else(|| {
+            damage.push(Damage { file: file.to_string(), detail: detail.to_string(), ..Damage::default() });
+            damage.len() - 1
+        });
+        for key in objects {
+            if self.bad.insert(key, at).is_none() {
+                damage[at].objects.push(key);
+            }
+        }
+        at
+    }
+
+    /// Adds the damage that an operation on `file` ran into.
+    fn note_error(&mut self, file: &str, error: &Error, objects: impl IntoIterator<Item = Hash>) -> usize {
+        match error {
+            Error::Corrupt { name, detail } if name.contains('/') => self.note(name, detail, objects),
+            Error::Disk { source, .. } => self.note(file, &format!("it cannot be read: {source}"), objects),
+            other => self.note(file, &other.to_string(), objects),
+        }
+    }
+
+    fn affect(&mut self, damage: usize, snapshot: &Hash, path: &[u8]) {
+        let damage = &mut self.report.damage[damage];
+        damage.affected += 1;
+        if damage.affects.len() < AFFECTS_MAX {
+            damage.affects.push((*snapshot, path.to_vec()));
+        }
+    }
 }
+
+fn check_format(store: &Store, findings: &mut Findings) {
+    let file = crate::objects::FORMAT_FILE;
+    match store.disk().read(file) {
+        Ok(text) if text == crate::objects::format_text(store.algorithm()).as_bytes() => {}
+        Ok(_) => drop(findings.note(file, "it is not what was written", [])),
+        Err(error) => drop(findings.note(file, &format!("it cannot be read: {error}"), [])),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,44 @@
-//! Entry point.
+//! The command `belay`: parse, call, print.
+//!
+//! The only crate that prints, and the only one that reads the environment.
 
-fn main() {}
+mod args;
+mod commands;
+mod context;
+mod environment;
+mod error;
+mod patch;
+mod rewind;
+mod ui;
+mod view;
+
+use std::process::ExitCode;
+
+use anstream::ColorChoice;
+use clap::Parser;
+
+use crate::args::{Cli, Color};
+use crate::context::Context;
+use crate::environment::Environment;
+use crate::ui::Ui;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let environment = Environment::read();
+    let pager = environment.as_ref().ok().and_then(|environment| environment.pager.clone());
+    let color = match cli.global.color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    };
+    let ui = Ui::new(cli.global.json, cli.global.quiet, color, pager);
+    let global = cli.global.clone();
+    let done = environment.and_then(|environment| {
+        let context = Context::new(&ui, environment, global);
+        commands::run(cli, &context)
+    });
+    done.unwrap_or_else(|failure| {
+        ui.fail(&failure);
+        ExitCode::from(failure.kind.exit_code())
+    })
+}

@@ -15,9 +15,9 @@ use crate::statcache::{EntryStat, flags};
 use crate::tree::{Content, Entry, Kind, Opaque, Segment};
 
 /// Files up to this size are one object.
-const WHOLE_BYTES_MAX: u64 = 1 << 20;
+const WHOLE_BYTES_MAX: u64 = 4 << 20;
 /// Larger ones are cut where their content says, into pieces of about this size.
-const CHUNK_BYTES: (usize, usize, usize) = (256 << 10, 1 << 20, 4 << 20);
+const CHUNK_BYTES: (usize, usize, usize) = (1 << 20, 2 << 20, 4 << 20);
 /// What is read of a large file at a time; at least twice the largest chunk.
 const WINDOW_BYTES: usize = 8 << 20;
 /// How often a file that changes under the reader is read again.

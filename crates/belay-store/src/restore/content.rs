@@ -10,12 +10,9 @@ use belay_sys::{Dir, FileType};
 
 use super::metadata::{Thing, Wish, is_refusal};
 use super::stage::Handles;
-use super::{Applied, LeftReason, Step, Work};
+use super::{Applied, LeftReason, Step, Work, durable};
 use crate::error::{Error, Result};
 use crate::tree::{Content, Entry, Kind, Segment, View};
-
-/// Up to so many files, each is made durable by itself: flushing a whole busy filesystem would take longer.
-pub(super) const FEW_FILES: usize = 32;
 
 /// Reading and writing overlap, and two is what most disks and the smallest machines make use of.
 const THREADS: usize = 2;
@@ -32,8 +29,14 @@ struct Task {
     at: u32,
 }
 
-/// What is not as it should be: the step, why, and whether it was given up altogether.
-type Refusal = (u32, LeftReason, bool);
+/// What became of a number of tasks.
+#[derive(Default)]
+struct Written {
+    /// What is not as it should be: the step, why, and whether it was given up altogether.
+    refusals: Vec<(u32, LeftReason, bool)>,
+    /// The files, if there are few, because they are made durable one by one.
+    files: Vec<File>,
+}
 
 impl Work<'_> {
     /// Stages every leaf that is not a hard link; returns whether their content is durable.
@@ -46,13 +49,14 @@ impl Work<'_> {
             }
         }
         tasks.sort_unstable();
-        let few = tasks.len() <= FEW_FILES;
+        let few = tasks.len() <= durable::FEW;
         let batches = self.batches(&tasks);
         let queue =
             Queue { tasks: &tasks, batches: &batches, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
-        let refusals =
-            if batches.len() < THREADS { self.work_off(&queue, few) } else { self.work_off_together(&queue, few) };
-        for (at, reason, given_up) in refusals? {
+        let Written { refusals, files } =
+            if batches.len() < THREADS { self.work_off(&queue, few) } else { self.work_off_together(&queue, few) }?;
+        durable::together(&files, |file| file.sync_all()).map_err(Error::workspace("make durable", b""))?;
+        for (at, reason, given_up) in refusals {
             if given_up { self.give_up(at, reason, applied) } else { self.note(at, reason, applied) }
         }
         Ok(few)
@@ -66,7 +70,8 @@ impl Work<'_> {
             },
             _ => return Ok(Task { pack: 0, place: 0, at }),
         };
-        let (pack, place) = self.store.location(&key)?.ok_or(Error::Missing(key))?;
+        // One that is not where it was expected is looked for once more when it is read.
+        let (pack, place) = self.store.location(&key)?.unwrap_or((u64::MAX, 0));
         Ok(Task { pack, place, at })
     }
 
@@ -89,68 +94,69 @@ impl Work<'_> {
         batches
     }
 
-    fn work_off_together(&self, queue: &Queue<'_>, few: bool) -> Result<Vec<Refusal>> {
+    fn work_off_together(&self, queue: &Queue<'_>, few: bool) -> Result<Written> {
         std::thread::scope(|scope| {
             let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| self.work_off(queue, few))).collect();
-            let mut all = Vec::new();
+            let mut all = Written::default();
             for worker in workers {
-                all.append(&mut worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+                let mut part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                all.refusals.append(&mut part.refusals);
+                all.files.append(&mut part.files);
             }
             Ok(all)
         })
     }
 
-    fn work_off(&self, queue: &Queue<'_>, few: bool) -> Result<Vec<Refusal>> {
+    fn work_off(&self, queue: &Queue<'_>, few: bool) -> Result<Written> {
         let mut handles = Handles::new(self.root);
-        let mut refusals = Vec::new();
+        let mut written = Written::default();
         while let Some(batch) = queue.take() {
             for task in batch {
-                let written = self.check_stop().and_then(|()| self.write_one(&mut handles, task.at, few));
-                let refused = written.inspect_err(|_| queue.failed.store(true, Ordering::Relaxed))?;
-                refusals.extend(refused.map(|(reason, given_up)| (task.at, reason, given_up)));
+                let leaf = self.check_stop().and_then(|()| self.write_one(&mut handles, task.at));
+                let leaf = leaf.inspect_err(|_| queue.failed.store(true, Ordering::Relaxed))?;
+                match leaf {
+                    Leaf::GivenUp(reason) => written.refusals.push((task.at, reason, true)),
+                    Leaf::Made { refused, file } => {
+                        written.refusals.extend(refused.map(|reason| (task.at, reason, false)));
+                        written.files.extend(file.filter(|_| few));
+                    }
+                }
                 self.options.progress.advance(1, self.layout.step(task.at).bytes());
             }
         }
-        Ok(refusals)
+        Ok(written)
     }
 
-    /// Stages one leaf; says what was refused, and whether that means that it is not there.
-    pub(super) fn write_one(
-        &self,
-        handles: &mut Handles<'_>,
-        at: u32,
-        sync: bool,
-    ) -> Result<Option<(LeftReason, bool)>> {
+    /// Stages one leaf.
+    pub(super) fn write_one(&self, handles: &mut Handles<'_>, at: u32) -> Result<Leaf> {
         let step = self.layout.step(at);
         let entry = step.after.as_deref().expect("only what will be there is staged");
         let (place, name) = self.layout.staging_place(at, self.options.prefix);
         let failed = |error| Error::workspace("stage", &step.path)(error);
         let dir = handles.get(&place).map_err(failed)?;
+        let made = match &entry.kind {
+            Kind::File { .. } => self.hands.change(|| dir.create_new(&name, 0o600)).map(Some),
+            _ => self.hands.change(|| make_special(dir, &name, entry)).map(|()| None),
+        };
+        let file = match made {
+            Err(error) if is_refusal(&error) => return Ok(Leaf::GivenUp(LeftReason::of(&error))),
+            result => result.map_err(failed)?,
+        };
+        if let (Some(file), Kind::File { size, content }) = (&file, &entry.kind) {
+            self.fill(file, *size, content, &step.path)?;
+        }
+        let thing = match &file {
+            Some(file) => Thing::File { file, dir, name: &name },
+            None => Thing::Name { dir, name: &name },
+        };
         let wish = Wish {
             meta: &entry.meta,
             mtime: step.mtime(self.options.mtime),
             inherits: self.inherits(at),
             has_mode: !matches!(entry.kind, Kind::Symlink(_)),
         };
-        let refused = if let Kind::File { size, content } = &entry.kind {
-            let file = match self.hands.change(|| dir.create_new(&name, 0o600)) {
-                Err(error) if is_refusal(&error) => return Ok(Some((LeftReason::of(&error), true))),
-                result => result.map_err(failed)?,
-            };
-            self.fill(&file, *size, content, &step.path)?;
-            let refused = self.dresser().dress(Thing::File { file: &file, dir, name: &name }, &wish).map_err(failed)?;
-            if sync {
-                file.sync_all().map_err(failed)?;
-            }
-            refused
-        } else {
-            match self.hands.change(|| make_special(dir, &name, entry)) {
-                Err(error) if is_refusal(&error) => return Ok(Some((LeftReason::of(&error), true))),
-                result => result.map_err(failed)?,
-            }
-            self.dresser().dress(Thing::Name { dir, name: &name }, &wish).map_err(failed)?
-        };
-        Ok(refused.map(|reason| (reason, false)))
+        let refused = self.dresser().dress(thing, &wish).map_err(failed)?;
+        Ok(Leaf::Made { refused, file })
     }
 
     fn fill(&self, file: &File, size: u64, content: &Content, path: &[u8]) -> Result<()> {
@@ -173,6 +179,14 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// What became of a leaf.
+pub(super) enum Leaf {
+    /// It may not be made here.
+    GivenUp(LeftReason),
+    /// It is there, but for the metadata that was refused; a regular file is still open.
+    Made { refused: Option<LeftReason>, file: Option<File> },
 }
 
 /// Batches that several threads take from.

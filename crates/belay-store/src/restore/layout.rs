@@ -94,7 +94,10 @@ impl<'p> Layout<'p> {
     /// Has a step staged that was to be changed in place, and so those that are one file with it.
     pub(super) fn stage_after_all(&mut self, at: u32) {
         self.acts[at as usize] = self.new_temp();
-        let path = &self.step(at).path;
+        let Step { path, names, .. } = self.step(at);
+        if *names == 1 {
+            return;
+        }
         for other in 0..self.acts.len() {
             if self.acts[other] == Act::Follow && self.plan.steps[other].link_to.as_ref() == Some(path) {
                 self.acts[other] = self.new_temp();

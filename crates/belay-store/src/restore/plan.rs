@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use belay_sys::FileType;
+
 use super::claims::Claims;
-use super::difference::difference;
+use super::difference::{difference, is_privileged};
 use super::{Left, LeftReason, Plan, Site, Step, links};
 use crate::diff::{Scope, What};
 use crate::error::Result;
@@ -125,9 +127,15 @@ impl Draft<'_> {
         match (now, target) {
             (Some(now), Some(target)) if now.is_opaque() && target.is_opaque() => self.hold(),
             (None, Some(target)) if target.is_opaque() => self.leave(reason_of(target)),
-            (Some(_), Some(target)) if target.is_opaque() => self.leave_and_hold(reason_of(target)),
+            (Some(now), Some(target)) if target.is_opaque() => {
+                self.change_mode_only(now, target);
+                self.leave_and_hold(reason_of(target));
+            }
             (Some(now), None) if now.is_opaque() => self.leave_and_hold(LeftReason::NotClaimed),
-            (Some(now), Some(_)) if now.is_opaque() => self.leave_and_hold(LeftReason::InTheWay),
+            (Some(now), Some(target)) if now.is_opaque() => {
+                self.change_mode_only(now, target);
+                self.leave_and_hold(LeftReason::InTheWay);
+            }
             (None, Some(target)) => return self.add(target),
             (Some(now), None) => return self.remove(now),
             (Some(now), Some(target)) => return self.compare(now, target),
@@ -204,6 +212,23 @@ impl Draft<'_> {
             (Kind::Dir { .. }, _) => self.open(Passage::Retype, Some(now), None),
             (_, Kind::Dir { .. }) => self.open(Passage::Add, None, Some(target)),
             _ => Ok(()),
+        }
+    }
+
+    /// Plans to give back the mode of what its owner cannot read, or could not read when the target was made.
+    ///
+    /// The mode is all that is known of it, and so all that is changed; the next capture can read the rest.
+    fn change_mode_only(&mut self, now: &Entry, target: &Entry) {
+        let shut = |entry: &Entry| match entry.kind {
+            Kind::Opaque { reason, file_type } => {
+                reason == Opaque::Unreadable && matches!(file_type, FileType::File | FileType::Dir)
+            }
+            _ => false,
+        };
+        let known = |entry: &Entry| entry.meta != Meta::default() && !is_privileged(entry);
+        let alike = now.kind.file_type() == target.kind.file_type() && now.meta.mode != target.meta.mode;
+        if !self.as_root && alike && (shut(now) || shut(target)) && known(now) && known(target) {
+            self.push(Some(now), Some(target), What { mode: true, opaque: true, ..What::default() });
         }
     }
 

@@ -7,6 +7,7 @@ use std::io;
 
 use belay_sys::{Dir, FileType, Root, Stat};
 
+use super::content::Leaf;
 use super::layout::Act;
 use super::metadata::{Dresser, Thing, Wish, is_refusal};
 use super::swap::is_as;
@@ -44,8 +45,8 @@ impl Work<'_> {
             self.prepare_site(site, applied)?;
         }
         self.make_dirs(applied)?;
-        let durable = self.write_contents(applied)?;
-        self.make_links(applied)?;
+        let mut durable = self.write_contents(applied)?;
+        durable &= !self.make_links(applied)?;
         self.finish_dirs(applied)?;
         self.check_stop()?;
         if durable || self.layout.staged().next().is_none() {
@@ -84,7 +85,7 @@ impl Work<'_> {
             }
         };
         for at in &children {
-            self.spare_outsiders(&dir, *at);
+            self.spare_outsiders(&dir, *at, applied);
         }
         if children.iter().any(|at| matches!(self.layout.acts[*at as usize], Act::Stage { .. })) {
             let failed = Error::workspace("prepare", path);
@@ -99,14 +100,19 @@ impl Work<'_> {
     }
 
     /// A file that also has names outside the workspace is not changed in place, because they would change with it.
-    fn spare_outsiders(&mut self, dir: &Dir, at: u32) {
+    fn spare_outsiders(&mut self, dir: &Dir, at: u32, applied: &mut Applied) {
         let step = self.layout.step(at);
         if self.layout.acts[at as usize] != Act::InPlace || step.becomes_dir() {
             return;
         }
         let has_others = |stat: Stat| stat.file_type == FileType::File && stat.nlink > step.names;
-        if dir.stat(split(&step.path).1).is_ok_and(has_others) {
-            self.layout.stage_after_all(at);
+        if !dir.stat(split(&step.path).1).is_ok_and(has_others) {
+            return;
+        }
+        // What nobody could read cannot be replaced by a copy of itself.
+        match step.what.opaque {
+            true => self.give_up(at, LeftReason::NotPermitted, applied),
+            false => self.layout.stage_after_all(at),
         }
     }
 
@@ -159,12 +165,14 @@ impl Work<'_> {
         matches!(self.layout.acts[at as usize], Act::Stage { .. }) && self.layout.spot_of(place).inherits
     }
 
-    fn make_links(&mut self, applied: &mut Applied) -> Result<()> {
+    /// Makes the hard links; returns whether content had to be written instead of one.
+    fn make_links(&mut self, applied: &mut Applied) -> Result<bool> {
         let linked = |at: &u32| self.layout.step(*at).link_to.is_some();
         let all: Vec<u32> = self.layout.staged().filter(linked).collect();
         if all.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
+        let mut copied = false;
         let staged: HashMap<&[u8], u32> =
             self.layout.staged().map(|at| (self.layout.step(at).path.as_slice(), at)).collect();
         let mut handles = Handles::new(self.root);
@@ -176,9 +184,10 @@ impl Work<'_> {
                 Ok(refused) => refused,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Some(LeftReason::ChangedSince),
                 // Where links cannot be made, the content is worth more than the link.
-                Err(_) => match self.write_one(&mut handles, at, false)? {
-                    Some((reason, true)) => Some(reason),
-                    _ => {
+                Err(_) => match self.write_one(&mut handles, at)? {
+                    Leaf::GivenUp(reason) => Some(reason),
+                    Leaf::Made { .. } => {
+                        copied = true;
                         self.note(at, LeftReason::NotPermitted, applied);
                         None
                     }
@@ -189,7 +198,7 @@ impl Work<'_> {
             }
             self.options.progress.advance(1, 0);
         }
-        Ok(())
+        Ok(copied)
     }
 
     fn make_link(

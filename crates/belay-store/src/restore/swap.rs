@@ -7,11 +7,10 @@ use std::io;
 
 use belay_sys::{Dir, FileType, Stat};
 
-use super::content::FEW_FILES;
 use super::layout::{Act, temp_name};
 use super::metadata::Thing;
 use super::stage::unreachable_reason;
-use super::{Applied, Left, LeftReason, MtimePolicy, Step, Work, split};
+use super::{Applied, Left, LeftReason, MtimePolicy, Step, Work, durable, split};
 use crate::error::{Error, Result};
 use crate::tree::{Entry, Kind};
 
@@ -29,7 +28,8 @@ pub(super) fn is_as(stat: &Stat, entry: &Entry) -> bool {
             Kind::Symlink(text) => stat.size == text.len() as u64 && same_meta(),
             Kind::CharDevice(rdev) | Kind::BlockDevice(rdev) => stat.rdev == *rdev && same_meta() && same_mode(),
             Kind::Fifo | Kind::Socket => same_meta() && same_mode(),
-            Kind::Opaque { .. } => false,
+            // Only its mode is going to be changed, so only what is known of it counts.
+            Kind::Opaque { .. } => same_meta() && same_mode(),
         }
 }
 
@@ -54,7 +54,7 @@ impl Work<'_> {
         if self.as_root {
             self.set_flags(&done, applied);
         }
-        self.make_durable().map_err(Error::workspace("make durable", b""))
+        self.make_durable(&done).map_err(Error::workspace("make durable", b""))
     }
 
     fn swap_site(&mut self, site: usize, done: &mut [bool], applied: &mut Applied) {
@@ -190,7 +190,8 @@ impl Work<'_> {
 
     fn alter(&self, dir: &Dir, name: &[u8], step: &Step) -> io::Result<Outcome> {
         let (Some(before), Some(after)) = (&step.before, &step.after) else { return Ok(Outcome::Done) };
-        let mtime = (self.options.mtime == MtimePolicy::Exact).then_some(after.meta.mtime);
+        let exact = self.options.mtime == MtimePolicy::Exact && !step.what.opaque;
+        let mtime = exact.then_some(after.meta.mtime);
         let refused = self.dresser().alter(Thing::Name { dir, name }, (&before.meta, &after.meta), step.what, mtime)?;
         self.options.progress.advance(1, 0);
         Ok(refused.map_or(Outcome::Done, Outcome::Partly))
@@ -250,18 +251,28 @@ impl Work<'_> {
         (0..self.layout.acts.len() as u32).filter(counts).count() as u64
     }
 
-    fn make_durable(&self) -> io::Result<()> {
-        let sites = &self.layout.plan.sites;
-        if sites.len() > FEW_FILES {
+    fn make_durable(&self, done: &[bool]) -> io::Result<()> {
+        let sites = self.layout.plan.sites.iter().filter(|site| site.after.is_some()).map(|site| (&site.path, true));
+        let in_place = |at: &usize| self.layout.acts[*at] == Act::InPlace && done[*at];
+        let steps = (0..done.len()).filter(in_place).map(|at| &self.layout.plan.steps[at]);
+        let leaves = steps.filter(|step| !step.becomes_dir()).map(|step| (&step.path, false));
+        let all: Vec<(&Vec<u8>, bool)> = sites.chain(leaves).take(durable::FEW + 1).collect();
+        if all.len() > durable::FEW {
             return self.root.sync_filesystem();
         }
-        for site in sites.iter().filter(|site| site.after.is_some()) {
-            match self.root.dir(&site.path).and_then(|dir| dir.sync()) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(_) => return self.root.sync_filesystem(),
-            }
+        // What may not be opened to be made durable by itself is made so with all the rest.
+        durable::together(&all, |(path, is_dir)| self.sync_one(path, *is_dir)).or_else(|_| self.root.sync_filesystem())
+    }
+
+    fn sync_one(&self, path: &[u8], is_dir: bool) -> io::Result<()> {
+        let (place, name) = split(path);
+        let synced = match is_dir {
+            true => self.root.dir(path).and_then(|dir| dir.sync()),
+            false => self.root.dir_path_only(place).and_then(|dir| dir.open_read(name)?.sync_all()),
+        };
+        match synced {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            result => result,
         }
-        Ok(())
     }
 }

@@ -7,6 +7,7 @@ mod enospc;
 mod faulty;
 mod many;
 mod model;
+mod mounts;
 mod proof;
 mod race;
 mod restore;

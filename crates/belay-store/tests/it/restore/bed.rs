@@ -7,36 +7,36 @@ use belay_store::{
     Algorithm, Applied, ApplyOptions, CaptureOptions, Error, Faults, Filter, Left, LeftReason, Limits, Manifest,
     MtimePolicy, Plan, Quiet, RealDisk, Root, Scope, Source, Store, Time, View, apply, capture, plan, tidy_up,
 };
-use belay_testkit::{TempWorkspace, World};
+use belay_testkit::TempWorkspace;
 
-pub const PREFIX: &[u8] = b".belay-restore-";
+pub(crate) const PREFIX: &[u8] = b".belay-restore-";
 
-pub struct Bed {
-    pub ws: TempWorkspace,
-    pub store: Store,
-    pub root: Root,
-    pub stop: AtomicBool,
-    pub mtime: MtimePolicy,
-    pub names: AtomicU64,
+pub(crate) struct Bed {
+    pub(crate) ws: TempWorkspace,
+    pub(crate) store: Store,
+    pub(crate) root: Root,
+    pub(crate) stop: AtomicBool,
+    pub(crate) mtime: MtimePolicy,
+    pub(crate) names: AtomicU64,
 }
 
 impl Bed {
-    pub fn new() -> Bed {
+    pub(crate) fn new() -> Bed {
         Bed::of(TempWorkspace::new())
     }
 
-    pub fn of(ws: TempWorkspace) -> Bed {
+    pub(crate) fn of(ws: TempWorkspace) -> Bed {
         let disk = RealDisk::open(ws.home()).unwrap();
         let store = Store::open(Arc::new(disk), Algorithm::Blake3).unwrap();
         let root = Root::open(ws.path()).unwrap();
         Bed { ws, store, root, stop: AtomicBool::new(false), mtime: MtimePolicy::Exact, names: AtomicU64::new(0) }
     }
 
-    pub fn snap(&self) -> Manifest {
+    pub(crate) fn snap(&self) -> Manifest {
         self.snap_with(&Filter::everything(), None)
     }
 
-    pub fn snap_with(&self, filter: &Filter, keep: Option<&Manifest>) -> Manifest {
+    pub(crate) fn snap_with(&self, filter: &Filter, keep: Option<&Manifest>) -> Manifest {
         // A cache of its own for each capture: what is tested here is not the stat cache.
         let cache = format!("cache-{}", self.names.fetch_add(1, Ordering::SeqCst));
         let options = CaptureOptions {
@@ -56,34 +56,34 @@ impl Bed {
         capture(&self.store, &options).unwrap().manifest
     }
 
-    pub fn plan(&self, now: &Manifest, target: &Manifest) -> Plan {
+    pub(crate) fn plan(&self, now: &Manifest, target: &Manifest) -> Plan {
         self.plan_part(now, target, &[])
     }
 
-    pub fn plan_part(&self, now: &Manifest, target: &Manifest, paths: &[&str]) -> Plan {
+    pub(crate) fn plan_part(&self, now: &Manifest, target: &Manifest, paths: &[&str]) -> Plan {
         let links = now.links(&self.store).unwrap();
         let scope = Scope::new(paths.iter().map(|path| path.as_bytes().to_vec()).collect());
         plan(View::stored(&self.store), now, &links, target, &scope, belay_testkit::is_root()).unwrap()
     }
 
-    pub fn apply(&self, plan: &Plan) -> Result<Applied, Error> {
+    pub(crate) fn apply(&self, plan: &Plan) -> Result<Applied, Error> {
         self.apply_with(plan, None)
     }
 
-    pub fn apply_with(&self, plan: &Plan, faults: Option<&Faults>) -> Result<Applied, Error> {
+    pub(crate) fn apply_with(&self, plan: &Plan, faults: Option<&Faults>) -> Result<Applied, Error> {
         apply(&self.store, &self.root, plan, &self.options(faults))
     }
 
-    pub fn options<'a>(&'a self, faults: Option<&'a Faults>) -> ApplyOptions<'a> {
+    pub(crate) fn options<'a>(&'a self, faults: Option<&'a Faults>) -> ApplyOptions<'a> {
         ApplyOptions { mtime: self.mtime, prefix: PREFIX, progress: &Quiet, stop: &self.stop, faults }
     }
 
     /// Captures the present and restores `target`.
-    pub fn rollback(&self, target: &Manifest) -> Applied {
+    pub(crate) fn rollback(&self, target: &Manifest) -> Applied {
         self.rollback_part(target, &[])
     }
 
-    pub fn rollback_part(&self, target: &Manifest, paths: &[&str]) -> Applied {
+    pub(crate) fn rollback_part(&self, target: &Manifest, paths: &[&str]) -> Applied {
         let now = self.snap_with(&Filter::everything(), Some(target));
         let applied = self.apply(&self.plan_part(&now, target, paths)).unwrap();
         self.no_leftovers();
@@ -91,13 +91,13 @@ impl Bed {
     }
 
     /// What a next command does after a restore of `plan` was interrupted.
-    pub fn recover(&self, plan: &Plan, target: &Manifest) -> Applied {
+    pub(crate) fn recover(&self, plan: &Plan, target: &Manifest) -> Applied {
         tidy_up(&self.root, plan, PREFIX).unwrap();
         self.rollback(target)
     }
 
     #[track_caller]
-    pub fn no_leftovers(&self) {
+    pub(crate) fn no_leftovers(&self) {
         let world = self.ws.walk();
         let left: Vec<_> = world.keys().filter(|path| path.windows(PREFIX.len()).any(|part| part == PREFIX)).collect();
         assert!(
@@ -108,31 +108,25 @@ impl Bed {
     }
 
     #[track_caller]
-    pub fn nothing_to_do(&self, target: &Manifest) {
+    pub(crate) fn nothing_to_do(&self, target: &Manifest) {
         let plan = self.plan(&self.snap(), target);
         let paths: Vec<_> = plan.steps.iter().map(|step| (belay_testkit::show(&step.path), step.what)).collect();
         assert!(paths.is_empty(), "still to do: {paths:?}");
     }
 
-    pub fn text(&self, path: &str) -> String {
+    pub(crate) fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.ws.join(path)).unwrap_or_else(|error| format!("<{error}>"))
     }
 
-    pub fn exists(&self, path: &str) -> bool {
+    pub(crate) fn exists(&self, path: &str) -> bool {
         self.ws.join(path).symlink_metadata().is_ok()
     }
 }
 
-pub fn now() -> Time {
+pub(crate) fn now() -> Time {
     belay_sys::now()
 }
 
-pub fn left(path: &str, reason: LeftReason) -> Left {
+pub(crate) fn left(path: &str, reason: LeftReason) -> Left {
     Left { path: path.as_bytes().to_vec(), reason }
-}
-
-/// The world with belay's own temporary files taken out.
-pub fn without(mut world: World, path: &str) -> World {
-    world.retain(|key, _| key != path.as_bytes() && !key.starts_with(format!("{path}/").as_bytes()));
-    world
 }

@@ -9,7 +9,7 @@ use super::bed::Bed;
 use super::laws::{build, wreck};
 
 /// How far apart the tested changes are: all of them when the long suites run, a sample otherwise.
-pub fn stride() -> u64 {
+pub(crate) fn stride() -> u64 {
     if std::env::var("BELAY_CRASH").is_ok_and(|value| value == "full") { 1 } else { 11 }
 }
 

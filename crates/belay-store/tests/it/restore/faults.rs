@@ -10,7 +10,7 @@ use super::bed::{Bed, left};
 use super::laws::{build, wreck};
 
 /// Flips a bit in the middle of every pack.
-pub fn damage_packs(bed: &Bed) {
+pub(crate) fn damage_packs(bed: &Bed) {
     let packs = std::fs::read_dir(bed.ws.home().join("store/packs")).unwrap();
     for pack in packs {
         let path = pack.unwrap().path();
@@ -22,7 +22,7 @@ pub fn damage_packs(bed: &Bed) {
 }
 
 /// The store as another process would open it, without what this one has in memory.
-pub fn reopen(bed: &Bed) -> Store {
+pub(crate) fn reopen(bed: &Bed) -> Store {
     Store::open(Arc::new(RealDisk::open(bed.ws.home()).unwrap()), Algorithm::Blake3).unwrap()
 }
 

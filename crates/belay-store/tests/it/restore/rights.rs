@@ -139,3 +139,34 @@ fn what_an_ordinary_user_may_not_make_is_left_and_said() {
     bed.apply(&plan).unwrap();
     assert_eq!((bed.text("null").as_str(), bed.text("d/f").as_str()), ("a file\n", "f\n"));
 }
+
+#[test]
+fn what_its_owner_was_shut_out_of_is_opened_again_and_never_replaced_unseen() {
+    if is_root() {
+        return skip("unreadable files: root reads everything");
+    }
+    let bed = Bed::new();
+    bed.ws.file("f", "f\n").file("changed", "old\n");
+    let (before, target) = (bed.ws.walk(), bed.snap());
+    bed.ws.file("changed", "new\n").mode("changed", 0).mode("f", 0).file("new/secret", "s").mode("new/secret", 0);
+    let safety = bed.snap();
+    let plan = bed.plan(&safety, &target);
+    let reasons =
+        [("changed", LeftReason::InTheWay), ("f", LeftReason::InTheWay), ("new/secret", LeftReason::NotClaimed)];
+    assert_eq!(plan.left, reasons.map(|(path, reason)| left(path, reason)));
+    assert_eq!(bed.apply(&plan).unwrap().left, []);
+    assert_eq!((bed.text("f").as_str(), bed.text("changed").as_str()), ("f\n", "new\n"));
+    assert!(bed.exists("new/secret"), "what could not be captured is never removed");
+    let opened = bed.snap();
+    bed.rollback(&target);
+    let without_new = |world: belay_testkit::World| -> belay_testkit::World {
+        world.into_iter().filter(|(path, _)| !path.starts_with(b"new") && !path.is_empty()).collect()
+    };
+    assert_same_world(&without_new(before), &without_new(bed.ws.walk()), Ignore::default());
+    bed.rollback(&opened);
+    bed.rollback(&safety);
+    let world = bed.ws.walk();
+    assert_eq!((world[&b"f"[..]].mode, world[&b"changed"[..]].mode), (0, 0));
+    bed.ws.mode("changed", 0o600);
+    assert_eq!(bed.text("changed"), "new\n");
+}

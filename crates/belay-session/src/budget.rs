@@ -1,0 +1,158 @@
+//! How large the store may be, and what goes when it is larger: of all workspaces, the least worth first.
+
+use std::collections::HashSet;
+
+use belay_store::weigh;
+
+use crate::error::{Error, Result};
+use crate::home::Home;
+use crate::identity::Index;
+use crate::record::{Snapshot, Why};
+use crate::retention::{PrunePlan, Pruned, Terms, Worth, delete_records, keep_order, needed};
+use crate::timeline::Timeline;
+use crate::workspace::{Workspace, timeline_name};
+
+/// How much the store holds and may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Bytes that the store holds, for all workspaces.
+    pub used_bytes: u64,
+    /// Bytes that it may hold.
+    pub limit_bytes: u64,
+    /// Bytes that are free on its disk.
+    pub free_bytes: u64,
+}
+
+impl Budget {
+    /// Whether the store holds more than it may.
+    pub fn is_over(&self) -> bool {
+        self.used_bytes > self.limit_bytes
+    }
+}
+
+/// The part of a limit that history may have when the snapshots that no rule deletes exceed it by themselves:
+/// without it each new snapshot would delete all the others in vain.
+const HISTORY_SHARE: u64 = 5;
+
+/// Thinning goes this part of the limit below it, so that the next snapshot need not thin again.
+const SLACK_SHARE: u64 = 20;
+
+impl Workspace<'_> {
+    /// The store's size and limit.
+    pub fn budget(&self) -> Result<Budget> {
+        let used_bytes = self.home.store().stored_bytes()?;
+        let free_bytes = self.home.disk().free_bytes().map_err(Error::disk("measure", "store"))?;
+        let percent = self.settings.number("snapshots.retention.budget_free_percent");
+        // What the store holds counts as free, or the limit would shrink as the store grows.
+        let share = (u128::from(free_bytes) + u128::from(used_bytes)) * u128::from(percent) / 100;
+        let limit_bytes = self.settings.number("snapshots.retention.budget").min(share as u64);
+        Ok(Budget { used_bytes, limit_bytes, free_bytes })
+    }
+
+    /// Brings the store within its budget; when the disk is full, frees a quarter of it all the same.
+    pub(crate) fn make_room(&self, disk_is_full: bool) -> Result<Pruned> {
+        let budget = self.budget()?;
+        if !disk_is_full && !budget.is_over() {
+            return Ok(Pruned::default());
+        }
+        let mut pruned = Pruned { deleted: Vec::new(), freed_bytes: self.home.collect_quietly() };
+        let used = budget.used_bytes.saturating_sub(pruned.freed_bytes);
+        let limit = if disk_is_full { budget.limit_bytes.min(used / 4 * 3) } else { budget.limit_bytes };
+        if used <= limit || (disk_is_full && pruned.freed_bytes > 0) {
+            return Ok(pruned);
+        }
+        let delete_initial = self.settings.flag("snapshots.retention.delete_initial");
+        for (workspace, ids) in beyond(self.home, limit - limit / SLACK_SHARE, used, None, delete_initial)? {
+            pruned.deleted.extend(delete_records(self.home, &workspace, &ids, Why::Budget)?);
+        }
+        if !pruned.deleted.is_empty() {
+            pruned.freed_bytes += self.home.collect_quietly();
+        }
+        Ok(pruned)
+    }
+
+    /// What this workspace would give up for the store to have at most so many bytes.
+    pub(crate) fn plan_budget(&self, timeline: &Timeline, limit: u64) -> Result<PrunePlan> {
+        let used = self.home.store().stored_bytes()?;
+        let delete_initial = self.settings.flag("snapshots.retention.delete_initial");
+        let mut going = HashSet::new();
+        if used > limit {
+            let all = beyond(self.home, limit, used, Some(&self.id), delete_initial)?;
+            going.extend(all.into_iter().flat_map(|(_, ids)| ids));
+        }
+        let (delete, keep): (Vec<Snapshot>, Vec<Snapshot>) =
+            timeline.snapshots().iter().cloned().partition(|snapshot| going.contains(&snapshot.id));
+        Ok(PrunePlan { keep: keep.into_iter().rev().collect(), delete, freed_bytes: 0 })
+    }
+}
+
+/// The snapshots, by workspace, that do not fit in the limit; with `only`, those of other workspaces all stay.
+fn beyond(
+    home: &Home,
+    limit: u64,
+    used: u64,
+    only: Option<&str>,
+    delete_initial: bool,
+) -> Result<Vec<(String, Vec<String>)>> {
+    let mut timelines = Vec::new();
+    for identity in Index::read(home.disk())?.known {
+        let (timeline, _) = Timeline::read(home.disk(), &timeline_name(&identity.id))?;
+        let terms = Terms { delete_initial, needed: needed(home, &identity.id)? };
+        timelines.push((identity.id, timeline, terms));
+    }
+    let mut all = Vec::new();
+    for (workspace, timeline, terms) in &timelines {
+        let stays = only.is_some_and(|only| only != workspace);
+        let worth = |snapshot| if stays { Worth::Never } else { terms.worth(timeline, snapshot) };
+        all.extend(timeline.snapshots().iter().map(|snapshot| (worth(snapshot), snapshot)));
+    }
+    let order = keep_order(all, home.options.clock.now());
+    let groups: Vec<_> = order.iter().map(|(_, snapshot)| vec![snapshot.manifest]).collect();
+    let added: Vec<u64> = weigh(home.store(), &groups)?.iter().map(|weight| weight.added_bytes).collect();
+    let never = order.iter().take_while(|(worth, _)| *worth == Worth::Never).count();
+    let going: HashSet<&str> =
+        order[fitting(&added, never, limit, used)..].iter().map(|(_, s)| s.id.as_str()).collect();
+    let of_timeline = |timeline: &Timeline| -> Vec<String> {
+        timeline.snapshots().iter().map(|s| s.id.clone()).filter(|id| going.contains(id.as_str())).collect()
+    };
+    let found = timelines.iter().map(|(workspace, timeline, _)| (workspace.clone(), of_timeline(timeline)));
+    Ok(found.filter(|(_, ids)| !ids.is_empty()).collect())
+}
+
+/// How many of the snapshots fit, where each adds so many bytes to those before it and the first `never` stay anyway.
+fn fitting(added: &[u64], never: usize, limit: u64, used: u64) -> usize {
+    let total: u64 = added.iter().sum();
+    // The packs hold some waste too, so that a part of them stands for a somewhat smaller part of the content.
+    let limit = (u128::from(limit) * u128::from(total) / u128::from(used.max(1))) as u64;
+    let base: u64 = added[..never].iter().sum();
+    let limit = if base > limit { base + limit / HISTORY_SHARE } else { limit };
+    let mut sum = base;
+    let fits = added[never..].iter().take_while(|bytes| {
+        sum += **bytes;
+        sum <= limit
+    });
+    never + fits.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_fit_as_the_limit_allows_in_order() {
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 110), 3);
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 110, 110), 4);
+        assert_eq!(fitting(&[50, 60, 1], 1, 100, 111), 1);
+        assert_eq!(fitting(&[], 0, 100, 0), 0);
+    }
+
+    #[test]
+    fn a_workspace_beyond_the_limit_keeps_a_share_of_history() {
+        assert_eq!(fitting(&[500, 10, 10, 10], 1, 100, 530), 3);
+    }
+
+    #[test]
+    fn waste_counts_against_the_limit() {
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 220), 1);
+    }
+}

@@ -1,0 +1,213 @@
+//! Everything that can go wrong in a decision, named by the operation and its operands.
+
+use std::io;
+use std::path::PathBuf;
+
+/// The result of a session operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failed session operation; nothing in the workspace was changed unless the variant says so.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] belay_store::Error),
+    /// A file of belay's own could not be read, written, renamed or removed.
+    #[error("{operation} {name} in belay's home")]
+    Disk {
+        /// What was tried, as a verb.
+        operation: &'static str,
+        /// The file's name beneath belay's home.
+        name: String,
+        /// The operating system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// A directory that the user named could not be used.
+    #[error("{operation} {}", .path.display())]
+    Path {
+        /// What was tried, as a verb.
+        operation: &'static str,
+        /// The path.
+        path: PathBuf,
+        /// The operating system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// Whoever asked for bytes could not take them.
+    #[error("write the output")]
+    Output(#[source] io::Error),
+    /// No known workspace holds the directory.
+    #[error("{} is not in a workspace", .0.display())]
+    NoWorkspace(PathBuf),
+    /// The directory is a home or the root of the filesystem, and that was not confirmed.
+    #[error("{} is too large to become a workspace by accident", .0.display())]
+    NeedsConsent(PathBuf),
+    /// The store would be captured into itself.
+    #[error("belay's home {} lies inside the workspace {}", .home.display(), .workspace.display())]
+    HomeInWorkspace {
+        /// Belay's home.
+        home: PathBuf,
+        /// The workspace.
+        workspace: PathBuf,
+    },
+    /// The workspace would be a part of the store.
+    #[error("the workspace {} lies inside belay's home {}", .workspace.display(), .home.display())]
+    WorkspaceInHome {
+        /// Belay's home.
+        home: PathBuf,
+        /// The workspace.
+        workspace: PathBuf,
+    },
+    /// No snapshot has that name.
+    #[error("no snapshot is called {name:?}")]
+    UnknownSnapshot {
+        /// What was asked for.
+        name: String,
+        /// The names that come closest.
+        nearest: Vec<String>,
+    },
+    /// Several snapshots have that name.
+    #[error("{name:?} could be any of {}", .candidates.join(", "))]
+    AmbiguousSnapshot {
+        /// What was asked for.
+        name: String,
+        /// The snapshots that fit.
+        candidates: Vec<String>,
+    },
+    /// The workspace has no snapshot yet.
+    #[error("this workspace has no snapshot yet")]
+    NoSnapshots,
+    /// The label belongs to another snapshot.
+    #[error("label {label:?} is already used by {id}")]
+    LabelInUse {
+        /// The label.
+        label: String,
+        /// The snapshot that has it.
+        id: String,
+    },
+    /// The label cannot be told from another way to name a snapshot, or cannot be printed.
+    #[error("{label:?} cannot be a label: {reason}")]
+    BadLabel {
+        /// The label.
+        label: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Every slot of the manual pool is taken.
+    #[error("all {max} manual slots are taken")]
+    PoolFull {
+        /// How many slots there are.
+        max: u32,
+    },
+    /// The snapshot is protected.
+    #[error("{id} is a pre-run snapshot, and retention.delete_initial is not set")]
+    Protected {
+        /// The snapshot.
+        id: String,
+    },
+    /// The path is neither in the snapshot nor in the workspace.
+    #[error("{path} is not in {snapshot}")]
+    NotInSnapshot {
+        /// The path, made printable.
+        path: String,
+        /// The snapshot.
+        snapshot: String,
+    },
+    /// The path does not lie beneath the workspace.
+    #[error("{} is outside the workspace {}", .path.display(), .workspace.display())]
+    OutsideWorkspace {
+        /// The path.
+        path: PathBuf,
+        /// The workspace.
+        workspace: PathBuf,
+    },
+    /// There is no rollback that could be undone, or no undo that could be redone.
+    #[error("there is nothing to {0}")]
+    NothingTo(&'static str),
+    /// Another rollback of the same workspace is under way.
+    #[error("another rollback of this workspace is under way")]
+    RollbackBusy,
+    /// The snapshot's contents are damaged, so nothing was written from it.
+    #[error("{snapshot} cannot be restored")]
+    Damaged {
+        /// The snapshot.
+        snapshot: String,
+        /// What is damaged.
+        #[source]
+        source: belay_store::Error,
+    },
+    /// The timeline is damaged, and what was asked for could lose more.
+    #[error("{name} is damaged at byte {offset}: {detail}")]
+    TimelineDamaged {
+        /// The file beneath belay's home.
+        name: String,
+        /// Where the damage begins.
+        offset: u64,
+        /// What was expected and not found.
+        detail: String,
+    },
+    /// A record was written by a newer belay.
+    #[error("{name} was written by a newer belay")]
+    TooNew {
+        /// The file beneath belay's home.
+        name: String,
+    },
+    /// A text that should be a time, a span or a size is none.
+    #[error("{text:?} is not {expected}")]
+    Unreadable {
+        /// The text.
+        text: String,
+        /// What it should be, with examples.
+        expected: &'static str,
+    },
+    /// A configuration file is not valid TOML or YAML.
+    #[error("{origin} cannot be read: {detail}")]
+    ConfigSyntax {
+        /// The file.
+        origin: String,
+        /// What the parser said.
+        detail: String,
+    },
+    /// A configuration names a key that does not exist.
+    #[error("{origin} sets {key}, which does not exist")]
+    ConfigKey {
+        /// The file, variable or flag.
+        origin: String,
+        /// The key.
+        key: String,
+        /// The keys that come closest.
+        nearest: Vec<String>,
+    },
+    /// A configuration gives a key a value that it cannot have.
+    #[error("{origin} sets {key} to {value}, which is not {expected}")]
+    ConfigValue {
+        /// The file, variable or flag.
+        origin: String,
+        /// The key.
+        key: String,
+        /// The value.
+        value: String,
+        /// What it should be.
+        expected: String,
+    },
+    /// Snapshots are switched off by the configuration.
+    #[error("snapshots.disabled is set by {origin}")]
+    Disabled {
+        /// Where it is set.
+        origin: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn disk(operation: &'static str, name: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
+        let name = name.into();
+        move |source| Error::Disk { operation, name, source }
+    }
+
+    pub(crate) fn path(operation: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
+        let path = path.into();
+        move |source| Error::Path { operation, path, source }
+    }
+}

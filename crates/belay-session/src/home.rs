@@ -1,0 +1,187 @@
+//! Belay's home: the store that all workspaces share, and the workspaces that are known.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use belay_store::{Algorithm, Disk, RealDisk, Store};
+use jiff::tz::TimeZone;
+
+use crate::clock::{Clock, Ids};
+use crate::config::Sources;
+use crate::error::{Error, Result};
+use crate::identity::{Arrival, Identity, Index, Place, WorkspaceInfo, recognise};
+use crate::timeline::Timeline;
+use crate::workspace::{Workspace, timeline_name};
+
+/// How to open belay's home.
+#[derive(Clone, Debug)]
+pub struct HomeOptions {
+    /// The hash of a store that does not exist yet.
+    pub algorithm: Algorithm,
+    /// The time.
+    pub clock: Clock,
+    /// The identifiers.
+    pub ids: Ids,
+    /// The time zone in which the user says `14:30`.
+    pub zone: TimeZone,
+}
+
+impl Default for HomeOptions {
+    fn default() -> Self {
+        HomeOptions { algorithm: Algorithm::default(), clock: Clock::system(), ids: Ids::random(), zone: TimeZone::UTC }
+    }
+}
+
+/// Belay's home directory.
+pub struct Home {
+    path: PathBuf,
+    store: Store,
+    pub(crate) options: HomeOptions,
+}
+
+/// What the user agreed to when a directory becomes a workspace.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Consent<'a> {
+    /// That it may be a home directory or `/`.
+    pub yes_really: bool,
+    /// The user's home directory.
+    pub home: Option<&'a Path>,
+}
+
+impl Home {
+    /// Opens the directory, creating it with mode 0700 if it is missing; a newer format is refused.
+    pub fn open(path: &Path, options: HomeOptions) -> Result<Home> {
+        let disk = RealDisk::open(path).map_err(Error::path("open", path))?;
+        Home::on(Arc::new(disk), path, options)
+    }
+
+    /// Opens a home on another disk than the directory's own, such as one that crashes.
+    pub fn on(disk: Arc<dyn Disk>, path: &Path, options: HomeOptions) -> Result<Home> {
+        let path = path.canonicalize().map_err(Error::path("open", path))?;
+        let store = Store::open(disk, options.algorithm)?;
+        Ok(Home { path, store, options })
+    }
+
+    /// Where belay's home is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The time, in the user's zone.
+    pub fn now(&self) -> jiff::Zoned {
+        self.options.clock.now().to_zoned(self.options.zone.clone())
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn disk(&self) -> &dyn Disk {
+        self.store.disk().as_ref()
+    }
+
+    /// Every known workspace, in the order in which they were last recorded.
+    pub fn workspaces(&self) -> Result<Vec<WorkspaceInfo>> {
+        let info = |identity: &Identity| {
+            let (timeline, _) = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
+            let path = identity.path();
+            Ok(WorkspaceInfo {
+                id: identity.id.clone(),
+                created_at: identity.created_at,
+                copied_from: identity.copied_from.clone(),
+                exists: path.is_dir(),
+                path,
+                snapshots: timeline.snapshots().len(),
+                latest_at: timeline.latest().map(|snapshot| snapshot.created_at),
+            })
+        };
+        Index::read(self.disk())?.known.iter().map(info).collect()
+    }
+
+    /// The nearest known workspace at or above `dir`.
+    pub fn find(&self, dir: &Path, sources: &Sources) -> Result<Option<Workspace<'_>>> {
+        let dir = dir.canonicalize().map_err(Error::path("open", dir))?;
+        let index = Index::read(self.disk())?;
+        for place in dir.ancestors().filter_map(Place::look) {
+            let Some((identity, arrival)) = recognise(&index.known, &place, &Place::look) else { continue };
+            self.check_apart(&place)?;
+            let place =
+                if arrival == Arrival::Known { self.settle(identity, place)? } else { self.adopt(identity, place)? };
+            return Workspace::open(self, identity.id.clone(), place, arrival, sources).map(Some);
+        }
+        Ok(None)
+    }
+
+    /// Keeps the recorded path of a workspace that is seen by another one, and refreshes a changed device number.
+    fn settle(&self, identity: &Identity, place: Place) -> Result<Place> {
+        if identity.path() == place.path && *identity != identity.at(&place) {
+            return self.adopt(identity, place);
+        }
+        Ok(place)
+    }
+
+    fn adopt(&self, identity: &Identity, place: Place) -> Result<Place> {
+        Index::update(self.disk(), |_| Some(identity.at(&place)))?;
+        Ok(place)
+    }
+
+    /// The nearest known workspace at or above `dir`, else `dir` itself as a new one.
+    pub fn find_or_create(&self, dir: &Path, consent: Consent<'_>, sources: &Sources) -> Result<Workspace<'_>> {
+        if let Some(workspace) = self.find(dir, sources)? {
+            return Ok(workspace);
+        }
+        self.create(dir, consent, sources)
+    }
+
+    /// The directory `dir` itself as a workspace, even if one above it is known.
+    pub fn create(&self, dir: &Path, consent: Consent<'_>, sources: &Sources) -> Result<Workspace<'_>> {
+        let dir = dir.canonicalize().map_err(Error::path("open", dir))?;
+        let not_dir = || std::io::Error::from(std::io::ErrorKind::NotADirectory);
+        let place = Place::look(&dir).ok_or_else(not_dir).map_err(Error::path("open", &dir))?;
+        let holds_home =
+            consent.home.and_then(|home| home.canonicalize().ok()).is_some_and(|home| home.starts_with(&dir));
+        if !consent.yes_really && (dir.parent().is_none() || holds_home) {
+            return Err(Error::NeedsConsent(dir));
+        }
+        self.check_apart(&place)?;
+        let created_at = self.options.clock.now();
+        let mut result = (self.options.ids.next("ws_", 10), Arrival::New);
+        // Two processes may meet the directory at the same moment: under the lock one of them finds it known.
+        Index::update(self.disk(), |index| match recognise(&index.known, &place, &Place::look) {
+            Some((identity, arrival)) => {
+                result = (identity.id.clone(), arrival);
+                (result.1 != Arrival::Known).then(|| identity.at(&place))
+            }
+            None => Some(Identity::new(result.0.clone(), &place, created_at)),
+        })?;
+        Workspace::open(self, result.0, place, result.1, sources)
+    }
+
+    /// The known workspace of that id, if its directory is still there.
+    pub fn workspace(&self, id: &str, sources: &Sources) -> Result<Workspace<'_>> {
+        let index = Index::read(self.disk())?;
+        let identity = index.known.iter().find(|identity| identity.id == id);
+        let path = identity.ok_or_else(|| Error::NoWorkspace(id.into()))?.path();
+        let place = Place::look(&path).ok_or_else(|| Error::NoWorkspace(path.clone()))?;
+        match recognise(&index.known, &place, &Place::look) {
+            Some((identity, arrival)) if identity.id == id => {
+                Workspace::open(self, id.to_owned(), place, arrival, sources)
+            }
+            _ => Err(Error::NoWorkspace(path)),
+        }
+    }
+
+    /// Refuses a workspace that holds belay's home or lies in it, by whatever paths.
+    fn check_apart(&self, place: &Place) -> Result<()> {
+        let (home, workspace) = (self.path.clone(), place.path.clone());
+        if self.path.ancestors().filter_map(Place::look).any(|above| above.is(place)) {
+            return Err(Error::HomeInWorkspace { home, workspace });
+        }
+        let Some(own) = Place::look(&self.path) else { return Ok(()) };
+        if place.path.ancestors().filter_map(Place::look).any(|above| above.is(&own)) {
+            return Err(Error::WorkspaceInHome { home, workspace });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! Which directory is which workspace: by device and inode first, then by path.
+//!
+//! Belay writes nothing into a workspace, so the list of known ones is all it has: `workspaces/index`, a log
+//! in which the last record of an id counts.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use belay_store::{Disk, LockMode};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::log::Log;
+use crate::maintenance::TimelineDamage;
+use crate::record::PathText;
+
+const INDEX: &str = "workspaces/index";
+const INDEX_LOCK: &str = "workspaces/index.lock";
+
+/// How a workspace was recognised.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arrival {
+    /// It is where it was.
+    Known,
+    /// The same directory was somewhere else before; its history is kept.
+    Moved {
+        /// Where it was.
+        from: PathBuf,
+    },
+    /// Another directory is where the workspace was; the history is offered to it.
+    Replaced,
+    /// It was not known before.
+    New,
+    /// It was not known before, and holds mostly what another workspace holds; it has its own history.
+    CopiedFrom {
+        /// The other workspace.
+        path: PathBuf,
+    },
+}
+
+/// A known workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceInfo {
+    /// `ws_` and ten base-36 characters.
+    pub id: String,
+    /// Where it was last seen.
+    pub path: PathBuf,
+    /// When it became known.
+    pub created_at: Timestamp,
+    /// The workspace that it was copied from, if that was noticed.
+    pub copied_from: Option<String>,
+    /// Whether the directory is still there.
+    pub exists: bool,
+    /// How many snapshots it has.
+    pub snapshots: usize,
+    /// When the newest was taken.
+    pub latest_at: Option<Timestamp>,
+}
+
+/// A directory as the kernel knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) path: PathBuf,
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    /// When the inode was made, where the filesystem tells: it tells a moved directory from one that got a free inode.
+    pub(crate) born: Option<Timestamp>,
+}
+
+impl Place {
+    /// The directory at a path, if there is one.
+    pub(crate) fn look(path: &Path) -> Option<Place> {
+        let meta = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_dir)?;
+        let born = meta.created().ok().and_then(|born| Timestamp::try_from(born).ok());
+        Some(Place { path: path.to_path_buf(), device: meta.dev(), inode: meta.ino(), born })
+    }
+
+    /// Whether both are one directory, by whatever path.
+    pub(crate) fn is(&self, other: &Place) -> bool {
+        self.device == other.device && self.inode == other.inode
+    }
+}
+
+/// A workspace as the index has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub(crate) id: String,
+    device: u64,
+    inode: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    born: Option<Timestamp>,
+    path: PathText,
+    pub(crate) created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) copied_from: Option<String>,
+}
+
+impl Identity {
+    pub(crate) fn new(id: String, place: &Place, created_at: Timestamp) -> Identity {
+        let path = PathText::from(place.path.as_os_str().as_bytes());
+        let Place { device, inode, born, .. } = *place;
+        Identity { id, device, inode, born, path, created_at, copied_from: None }
+    }
+
+    /// The same workspace at another place.
+    pub(crate) fn at(&self, place: &Place) -> Identity {
+        let copied_from = self.copied_from.clone();
+        Identity { copied_from, ..Identity::new(self.id.clone(), place, self.created_at) }
+    }
+
+    /// The same workspace, known to be a copy of another.
+    pub(crate) fn copied_from(&self, other: String) -> Identity {
+        Identity { copied_from: Some(other), ..self.clone() }
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(self.path.bytes()))
+    }
+
+    fn is_inode(&self, place: &Place) -> bool {
+        let same_birth = self.born.is_none() || place.born.is_none() || self.born == place.born;
+        self.device == place.device && self.inode == place.inode && same_birth
+    }
+}
+
+/// The known workspace that `here` is, and how it got here; `look` tells what is at another path now.
+pub(crate) fn recognise<'a>(
+    known: &'a [Identity],
+    here: &Place,
+    look: &dyn Fn(&Path) -> Option<Place>,
+) -> Option<(&'a Identity, Arrival)> {
+    let is_path = |identity: &&Identity| identity.path() == here.path;
+    if let Some(identity) = known.iter().filter(is_path).find(|identity| identity.is_inode(here)) {
+        return Some((identity, Arrival::Known));
+    }
+    for identity in known.iter().filter(|identity| identity.is_inode(here)) {
+        match look(&identity.path()) {
+            // One directory seen by two paths (a bind mount): it did not move.
+            Some(there) if there.is(here) => return Some((identity, Arrival::Known)),
+            // Another directory took the old path. Without a birth time this could as well be a reused inode.
+            Some(_) if identity.born.is_none() || here.born.is_none() => {}
+            _ => return Some((identity, Arrival::Moved { from: identity.path() })),
+        }
+    }
+    let identity = known.iter().filter(is_path).next_back()?;
+    // Device numbers may change when the machine starts; the inode and its birth do not.
+    let renumbered = identity.inode == here.inode && identity.born.is_some() && identity.born == here.born;
+    Some((identity, if renumbered { Arrival::Known } else { Arrival::Replaced }))
+}
+
+/// The list of known workspaces.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    pub(crate) known: Vec<Identity>,
+    pub(crate) damage: Vec<TimelineDamage>,
+    pub(crate) exists: bool,
+}
+
+impl Index {
+    pub(crate) fn read(disk: &dyn Disk) -> Result<Index> {
+        Ok(Index::read_with_log(disk)?.0)
+    }
+
+    fn read_with_log(disk: &dyn Disk) -> Result<(Index, Log)> {
+        let log = Log::read(disk, INDEX)?;
+        let damage = |broken: &crate::log::Broken| TimelineDamage {
+            file: INDEX.to_owned(),
+            offset: broken.offset,
+            detail: broken.detail.to_owned(),
+        };
+        let damage = log.broken.iter().map(damage).collect();
+        let mut index = Index { known: Vec::new(), damage, exists: log.exists() };
+        for (_, payload) in log.payloads() {
+            let identity: Identity =
+                serde_json::from_slice(payload).map_err(|_| Error::TooNew { name: INDEX.to_owned() })?;
+            index.known.retain(|known| known.id != identity.id);
+            index.known.push(identity);
+        }
+        Ok((index, log))
+    }
+
+    /// Records what `decide` says about the workspaces that are known at that moment.
+    pub(crate) fn update(disk: &dyn Disk, decide: impl FnOnce(&Index) -> Option<Identity>) -> Result<()> {
+        let lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
+        let (index, log) = Index::read_with_log(disk)?;
+        if let Some(identity) = decide(&index) {
+            let payload = serde_json::to_vec(&identity).expect("an identity is plain data with text keys");
+            log.append(disk, INDEX, &[payload])?;
+        }
+        drop(lock);
+        Ok(())
+    }
+
+    /// Writes the list anew without what cannot be read; returns how many records that were.
+    pub(crate) fn set_damage_aside(disk: &dyn Disk) -> Result<u64> {
+        let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
+        let index = Index::read(disk)?;
+        if !index.damage.is_empty() {
+            let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
+            Log::rewrite(disk, INDEX, &index.known.iter().map(payload).collect::<Vec<_>>())?;
+        }
+        Ok(index.damage.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests;

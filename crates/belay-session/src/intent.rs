@@ -1,0 +1,152 @@
+//! The record of a rollback under way, durable before the first live path is changed.
+//!
+//! While it is there, the next command has something to finish; the content of both snapshots that it names is
+//! kept whatever happens to them in the timeline.
+
+use belay_store::{Disk, Hash, MtimePolicy};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::log::Log;
+use crate::maintenance::TimelineDamage;
+use crate::record::{PathText, RewindKind, Snapshot, hex};
+
+/// A rollback that has begun and is not known to have ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Intent {
+    /// Names the operation, here and in the timeline.
+    pub(crate) operation: String,
+    pub(crate) kind: RewindKind,
+    /// Begins the names of its temporary files.
+    pub(crate) prefix: String,
+    pub(crate) target: Named,
+    pub(crate) safety: Named,
+    pub(crate) paths: Vec<PathText>,
+    /// Whether files get the modification times that they had.
+    pub(crate) exact_times: bool,
+    pub(crate) begun_at: Timestamp,
+}
+
+/// A snapshot by its name and by its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Named {
+    pub(crate) id: String,
+    #[serde(with = "hex")]
+    pub(crate) manifest: Hash,
+}
+
+impl From<&Snapshot> for Named {
+    fn from(snapshot: &Snapshot) -> Named {
+        Named { id: snapshot.id.clone(), manifest: snapshot.manifest }
+    }
+}
+
+/// The intents of a workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    /// Those that can be read, oldest first.
+    pub(crate) intents: Vec<Intent>,
+    pub(crate) damage: Vec<TimelineDamage>,
+}
+
+fn directory(workspace: &str) -> String {
+    format!("workspaces/{workspace}/intents")
+}
+
+impl Intent {
+    pub(crate) fn mtime(&self) -> MtimePolicy {
+        if self.exact_times { MtimePolicy::Exact } else { MtimePolicy::Fresh }
+    }
+
+    pub(crate) fn paths(&self) -> Vec<Vec<u8>> {
+        self.paths.iter().map(|path| path.bytes().to_vec()).collect()
+    }
+
+    /// Makes the intent durable.
+    pub(crate) fn write(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
+        let payload = serde_json::to_vec(self).expect("an intent is plain data with text keys");
+        Log::rewrite(disk, &format!("{}/{}", directory(workspace), self.operation), &[payload])
+    }
+
+    /// Forgets the intent: what it announced is done, or was never begun.
+    pub(crate) fn clear(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
+        let dir = directory(workspace);
+        let name = format!("{dir}/{}", self.operation);
+        disk.remove(&name).map_err(Error::disk("remove", &name))?;
+        disk.sync_dir(&dir).map_err(Error::disk("sync", &dir))
+    }
+}
+
+impl Pending {
+    pub(crate) fn read(disk: &dyn Disk, workspace: &str) -> Result<Pending> {
+        let dir = directory(workspace);
+        let mut pending = Pending::default();
+        for (name, _) in disk.list(&dir).map_err(Error::disk("list", &dir))? {
+            // One that was still being written announced nothing yet.
+            if name.ends_with(".new") {
+                continue;
+            }
+            let name = format!("{dir}/{name}");
+            let log = Log::read(disk, &name)?;
+            let found = log.payloads().next().and_then(|(_, payload)| serde_json::from_slice(payload).ok());
+            match found {
+                Some(intent) => pending.intents.push(intent),
+                // It ended between being listed and being read.
+                None if !log.exists() => {}
+                None => {
+                    let detail = "the record of an interrupted rollback cannot be read".to_owned();
+                    pending.damage.push(TimelineDamage { file: name, offset: 0, detail });
+                }
+            }
+        }
+        pending.intents.sort_by_key(|intent: &Intent| intent.begun_at);
+        Ok(pending)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn intent(operation: &str, second: i64) -> Intent {
+        let named = |id: &str| Named { id: id.into(), manifest: Hash([7; 32]) };
+        Intent {
+            operation: operation.into(),
+            kind: RewindKind::Rollback,
+            prefix: ".belay-x-".into(),
+            target: named("snap_target"),
+            safety: named("snap_safety"),
+            paths: vec![PathText::from(&b"a\xff"[..])],
+            exact_times: true,
+            begun_at: Timestamp::from_second(second).unwrap(),
+        }
+    }
+
+    #[test]
+    fn intents_are_found_in_order_until_they_are_cleared() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = belay_store::RealDisk::open(dir.path()).unwrap();
+        assert_eq!(Pending::read(&disk, "ws").unwrap().intents, []);
+        let (first, second) = (intent("op_b", 1), intent("op_a", 2));
+        second.write(&disk, "ws").unwrap();
+        first.write(&disk, "ws").unwrap();
+        assert_eq!(Pending::read(&disk, "ws").unwrap().intents, [first.clone(), second.clone()]);
+        first.clear(&disk, "ws").unwrap();
+        assert_eq!(Pending::read(&disk, "ws").unwrap().intents, [second]);
+    }
+
+    #[test]
+    fn a_damaged_intent_is_reported_and_a_half_written_one_is_not_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = belay_store::RealDisk::open(dir.path()).unwrap();
+        intent("op", 1).write(&disk, "ws").unwrap();
+        let path = dir.path().join("workspaces/ws/intents/op");
+        let mut bytes = std::fs::read(&path).unwrap();
+        std::fs::write(path.with_extension("new"), &bytes[..20]).unwrap();
+        bytes[60] ^= 4;
+        std::fs::write(&path, &bytes).unwrap();
+        let pending = Pending::read(&disk, "ws").unwrap();
+        assert_eq!((pending.intents.len(), pending.damage.len()), (0, 1));
+    }
+}

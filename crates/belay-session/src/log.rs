@@ -1,0 +1,236 @@
+//! Append-only files of framed records, each chained to the one before.
+//!
+//! A record is `BLR1`, its payload's length (u32, little-endian), the check of the record before (zero for the
+//! first), its own check (BLAKE3 over the two, 16 bytes), then the payload, which is JSON. Readers take no
+//! lock: what a crash tore off the end was never published and is not seen; the next writer cuts it. A record
+//! that is damaged is reported, and those around it stay readable.
+
+use std::io;
+use std::ops::Range;
+
+use belay_store::Disk;
+
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8; 4] = b"BLR1";
+const HEADER: usize = 4 + 4 + 16 + 16;
+
+/// Below 2^24 the length's last byte is zero. JSON has no zero byte, so nothing inside a payload (a label that
+/// somebody chose) can be taken for a record when the reader looks for the next one behind damage.
+const PAYLOAD_BYTES_MAX: usize = (1 << 24) - 1;
+
+type Check = [u8; 16];
+
+/// A place in a log that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) offset: u64,
+    pub(crate) detail: &'static str,
+}
+
+/// What a log holds.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    bytes: Vec<u8>,
+    payloads: Vec<Range<usize>>,
+    pub(crate) broken: Vec<Broken>,
+    too_new: bool,
+    exists: bool,
+    end: usize,
+    last: Check,
+}
+
+impl Log {
+    /// Reads a log; one that does not exist is empty.
+    pub(crate) fn read(disk: &dyn Disk, name: &str) -> Result<Log> {
+        match disk.read(name) {
+            Ok(bytes) => Log { exists: true, ..Log::scan(bytes) }.checked(name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Log::default()),
+            // The file was cut between being measured and being read: a writer removed a torn end.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                let bytes = disk.read(name).map_err(Error::disk("read", name))?;
+                Log { exists: true, ..Log::scan(bytes) }.checked(name)
+            }
+            Err(error) => Err(Error::disk("read", name)(error)),
+        }
+    }
+
+    fn checked(self, name: &str) -> Result<Log> {
+        if self.too_new { Err(Error::TooNew { name: name.to_owned() }) } else { Ok(self) }
+    }
+
+    /// Whether the file is there.
+    pub(crate) fn exists(&self) -> bool {
+        self.exists
+    }
+
+    /// Bytes up to which the file holds records.
+    pub(crate) fn len(&self) -> u64 {
+        self.end as u64
+    }
+
+    /// The payloads in order.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.payloads.iter().map(|range| ((range.start - HEADER) as u64, &self.bytes[range.clone()]))
+    }
+
+    /// Appends payloads and makes them durable; the caller holds the lock that covers this file and read it under it.
+    pub(crate) fn append(&self, disk: &dyn Disk, name: &str, payloads: &[Vec<u8>]) -> Result<()> {
+        let mut bytes = Vec::new();
+        let mut last = self.last;
+        for payload in payloads {
+            last = frame(&mut bytes, &last, payload)?;
+        }
+        let mut file = disk.append(name, self.end as u64).map_err(Error::disk("open", name))?;
+        file.write(&bytes).map_err(Error::disk("append to", name))?;
+        file.sync().map_err(Error::disk("sync", name))?;
+        if !self.exists {
+            let (dir, _) = name.rsplit_once('/').unwrap_or(("", name));
+            disk.sync_dir(dir).map_err(Error::disk("sync", dir))?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the file by one with just these payloads; the caller holds the lock that covers it.
+    pub(crate) fn rewrite(disk: &dyn Disk, name: &str, payloads: &[Vec<u8>]) -> Result<()> {
+        let mut bytes = Vec::new();
+        let mut last = Check::default();
+        for payload in payloads {
+            last = frame(&mut bytes, &last, payload)?;
+        }
+        replace(disk, name, &bytes)
+    }
+
+    fn scan(bytes: Vec<u8>) -> Log {
+        let mut log = Log::default();
+        let mut at = 0;
+        while at < bytes.len() {
+            match record(&bytes, at) {
+                Some(found) => at = log.accept(&bytes, at, found),
+                None => match log.resynchronise(&bytes, at) {
+                    Some(next) => at = next,
+                    None => {
+                        log.bytes = bytes;
+                        return log;
+                    }
+                },
+            }
+        }
+        log.end = bytes.len();
+        log.bytes = bytes;
+        log
+    }
+
+    fn accept(&mut self, bytes: &[u8], at: usize, found: Record) -> usize {
+        if bytes[at..at + 4] != *MAGIC {
+            self.broken.push(Broken { offset: at as u64, detail: "a record's mark is damaged" });
+        }
+        let follows_damage = self.broken.last().is_some_and(|broken| broken.offset as usize >= self.end);
+        if found.link != self.last && !follows_damage {
+            self.broken.push(Broken { offset: at as u64, detail: "a record before this one is missing" });
+        }
+        self.end = found.payload.end;
+        self.last = found.check;
+        self.payloads.push(found.payload);
+        self.end
+    }
+
+    /// Deals with bytes at `at` that are no record; returns where to go on, or nothing at the end of the log.
+    fn resynchronise(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
+        let next = (at + 1..bytes.len().saturating_sub(HEADER - 1)).find(|next| record(bytes, *next).is_some());
+        let end = next.unwrap_or(bytes.len());
+        let offset = at as u64;
+        if let Some(found) = record_until(bytes, at, end) {
+            self.broken.push(Broken { offset, detail: "a record's length is damaged" });
+            self.accept(bytes, at, found);
+        } else if next.is_none() && is_newer(&bytes[at..]) {
+            self.too_new = true;
+            self.end = end;
+        } else if next.is_none() && is_torn(&bytes[at..]) {
+            self.end = at;
+        } else {
+            self.broken.push(Broken { offset, detail: "a record is damaged" });
+            self.end = end;
+        }
+        next
+    }
+}
+
+/// Writes a small file so that a crash leaves the old one or the new one.
+pub(crate) fn replace(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
+    let fresh = format!("{name}.new");
+    match disk.remove(&fresh) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::disk("remove", &fresh)(error)),
+        _ => {}
+    }
+    let write = || -> io::Result<()> {
+        let mut file = disk.create(&fresh)?;
+        file.write(bytes)?;
+        file.sync()?;
+        disk.rename(&fresh, name)?;
+        disk.sync_dir(name.rsplit_once('/').map_or("", |(dir, _)| dir))
+    };
+    write().map_err(|error| {
+        // Best effort: the space of a half-written file goes back; the next writer removes it otherwise.
+        let _ = disk.remove(&fresh);
+        Error::disk("write", name)(error)
+    })
+}
+
+struct Record {
+    link: Check,
+    check: Check,
+    payload: Range<usize>,
+}
+
+fn frame(out: &mut Vec<u8>, last: &Check, payload: &[u8]) -> Result<Check> {
+    if payload.len() > PAYLOAD_BYTES_MAX {
+        return Err(Error::Unreadable { text: format!("{} bytes", payload.len()), expected: "a record below 16 MiB" });
+    }
+    let check = check_of(last, payload);
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(&(payload.len() as u32).to_le_bytes());
+    out.extend_from_slice(last);
+    out.extend_from_slice(&check);
+    out.extend_from_slice(payload);
+    Ok(check)
+}
+
+fn check_of(link: &Check, payload: &[u8]) -> Check {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(link).update(payload);
+    hasher.finalize().as_bytes()[..16].try_into().expect("a BLAKE3 hash has 32 bytes")
+}
+
+/// The record at `at`, with the length that it claims.
+fn record(bytes: &[u8], at: usize) -> Option<Record> {
+    let claimed = u32::from_le_bytes(bytes.get(at + 4..at + 8)?.try_into().ok()?) as usize;
+    if claimed > PAYLOAD_BYTES_MAX {
+        return None;
+    }
+    record_until(bytes, at, (at + HEADER).checked_add(claimed)?)
+}
+
+/// The record at `at`, if it ends at `end`.
+fn record_until(bytes: &[u8], at: usize, end: usize) -> Option<Record> {
+    let payload = bytes.get(at + HEADER..end)?;
+    let link: Check = bytes[at + 8..at + 24].try_into().ok()?;
+    let check: Check = bytes[at + 24..at + 40].try_into().ok()?;
+    (check_of(&link, payload) == check).then_some(Record { link, check, payload: at + HEADER..end })
+}
+
+/// Whether the rest of a file is what a crash leaves of a record that was being appended: a beginning of one,
+/// or the zeros of blocks that were allocated and not yet written.
+fn is_torn(rest: &[u8]) -> bool {
+    let Some(header) = rest.get(..HEADER) else { return true };
+    let claimed = u32::from_le_bytes(header[4..8].try_into().expect("four bytes")) as usize;
+    let is_short = header.starts_with(MAGIC) && claimed <= PAYLOAD_BYTES_MAX && claimed > rest.len() - HEADER;
+    is_short || rest.starts_with(&[0; 4]) || rest[HEADER..].windows(8).any(|window| window == [0; 8])
+}
+
+fn is_newer(rest: &[u8]) -> bool {
+    rest.starts_with(b"BLR") && rest.get(3).is_some_and(|version| (b'2'..=b'9').contains(version))
+}
+
+#[cfg(test)]
+mod tests;

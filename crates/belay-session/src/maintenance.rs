@@ -1,0 +1,254 @@
+//! The store as a whole: how big it is, what can go, and whether it is sound.
+//!
+//! Nothing is freed while a timeline, the list of workspaces or an intent cannot be read in full: what they
+//! named could not be told from what nobody needs.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use belay_store::{GcOptions, GcReport, Hash, LockMode, Root, Usage, VerifyOptions, VerifyReport, gc, verify, weigh};
+
+use crate::error::{Error, Result};
+use crate::home::Home;
+use crate::identity::Index;
+use crate::intent::Pending;
+use crate::log::Log;
+use crate::record::Snapshot;
+use crate::timeline::{Timeline, payloads};
+use crate::workspace::{Work, timeline_name};
+
+/// A record of a timeline that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimelineDamage {
+    /// The file beneath belay's home.
+    pub file: String,
+    /// Where the damage begins.
+    pub offset: u64,
+    /// What was expected and not found.
+    pub detail: String,
+}
+
+/// How much disk belay uses, and for what.
+#[derive(Clone, Debug, Default)]
+pub struct Du {
+    /// The store.
+    pub usage: Usage,
+    /// Each workspace's share, largest first.
+    pub workspaces: Vec<DuRow>,
+}
+
+/// One workspace's share of the store.
+#[derive(Clone, Debug, Default)]
+pub struct DuRow {
+    /// The workspace.
+    pub id: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its snapshots, oldest first, with the bytes that deleting only that one would free; filled if asked for.
+    pub snapshots: Vec<(Snapshot, u64)>,
+    /// Bytes that deleting all of its snapshots would free.
+    pub exclusive_bytes: u64,
+}
+
+/// What a collection did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Collected {
+    /// What the store says.
+    pub report: GcReport,
+    /// How many snapshots were kept.
+    pub snapshots: usize,
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default)]
+pub struct Health {
+    /// Damage in the store.
+    pub store: VerifyReport,
+    /// The same damage, as the workspace, snapshot and path that need what is damaged.
+    pub affected: Vec<(PathBuf, Snapshot, Vec<u8>)>,
+    /// Damage in timelines, intents and in the list of workspaces.
+    pub timelines: Vec<TimelineDamage>,
+    /// How many snapshots were checked.
+    pub snapshots: usize,
+}
+
+impl Health {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.store.damage.is_empty() && self.timelines.is_empty()
+    }
+}
+
+/// What a repair did.
+#[derive(Clone, Debug, Default)]
+pub struct RepairReport {
+    /// Objects that were found again in a workspace and stored anew.
+    pub healed: u64,
+    /// Objects that are lost.
+    pub lost: Vec<Hash>,
+    /// Unreadable records that were set aside.
+    pub records_dropped: u64,
+}
+
+/// Everything that all timelines say at one moment.
+pub(crate) struct Census {
+    pub(crate) workspaces: Vec<(String, PathBuf, Timeline)>,
+    pub(crate) damage: Vec<TimelineDamage>,
+    /// Content that a rollback under way needs.
+    intended: Vec<Hash>,
+}
+
+impl Census {
+    /// The manifests that must stay.
+    fn roots(&self) -> Vec<Hash> {
+        let snapshots = self.workspaces.iter().flat_map(|(_, _, timeline)| timeline.snapshots());
+        let all = snapshots.map(|snapshot| snapshot.manifest).chain(self.intended.iter().copied());
+        // In the order of the timelines, so that neighbours, which share most, are marked one after the other.
+        let mut seen = HashSet::new();
+        all.filter(|manifest| seen.insert(*manifest)).collect()
+    }
+}
+
+impl Home {
+    pub(crate) fn census(&self) -> Result<Census> {
+        let index = Index::read(self.disk())?;
+        let mut census = Census { workspaces: Vec::new(), damage: index.damage, intended: Vec::new() };
+        if !index.exists && self.store().stored_bytes()? > 0 {
+            let detail = "the list of workspaces is missing, and the store is not empty".to_owned();
+            census.damage.push(TimelineDamage { file: "workspaces/index".to_owned(), offset: 0, detail });
+        }
+        for identity in index.known {
+            let (timeline, _) = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
+            let pending = Pending::read(self.disk(), &identity.id)?;
+            census.damage.extend(timeline.damage().iter().cloned().chain(pending.damage));
+            let named = pending.intents.iter().flat_map(|intent| [intent.target.manifest, intent.safety.manifest]);
+            census.intended.extend(named);
+            census.workspaces.push((identity.id.clone(), identity.path(), timeline));
+        }
+        Ok(census)
+    }
+
+    /// The manifests that must stay; an error while that cannot be known.
+    fn roots_without(&self, gone: &HashSet<Hash>) -> belay_store::Result<Vec<Hash>> {
+        let census = self.census().map_err(|error| match error {
+            Error::Store(error) => error,
+            other => belay_store::Error::Invalid(other.to_string()),
+        })?;
+        match census.damage.first() {
+            Some(damage) => {
+                Err(belay_store::Error::Corrupt { name: damage.file.clone(), detail: damage.detail.clone() })
+            }
+            None => Ok(census.roots().into_iter().filter(|manifest| !gone.contains(manifest)).collect()),
+        }
+    }
+
+    pub(crate) fn collect(&self, options: &GcOptions) -> Result<GcReport> {
+        Ok(gc(self.store(), &mut || self.roots_without(&HashSet::new()), options)?)
+    }
+
+    /// Frees what can be freed without waiting; a damaged or busy store frees nothing.
+    pub(crate) fn collect_quietly(&self) -> u64 {
+        let options = GcOptions { wait: false, ..GcOptions::default() };
+        self.collect(&options).map_or(0, |report| report.freed_bytes)
+    }
+
+    /// Bytes that would be freed if these snapshots were deleted.
+    pub(crate) fn freed_without(&self, snapshots: &[Snapshot]) -> Result<u64> {
+        if snapshots.is_empty() {
+            return Ok(0);
+        }
+        let ids: HashSet<&str> = snapshots.iter().map(|snapshot| snapshot.id.as_str()).collect();
+        let census = self.census()?;
+        let all = census.workspaces.iter().flat_map(|(_, _, timeline)| timeline.snapshots());
+        // Two snapshots may have the same content; it goes only with the last of them.
+        let kept: HashSet<Hash> = all.filter(|s| !ids.contains(s.id.as_str())).map(|s| s.manifest).collect();
+        let gone =
+            snapshots.iter().map(|snapshot| snapshot.manifest).filter(|manifest| !kept.contains(manifest)).collect();
+        let options = GcOptions { dry_run: true, ..GcOptions::default() };
+        Ok(gc(self.store(), &mut || self.roots_without(&gone), &options)?.freed_bytes)
+    }
+
+    /// How much disk is used; `each` also weighs every snapshot.
+    pub fn du(&self, each: bool) -> Result<Du> {
+        let census = self.census()?;
+        let manifests = |timeline: &Timeline| timeline.snapshots().iter().map(|s| s.manifest).collect::<Vec<_>>();
+        let groups: Vec<Vec<Hash>> = census.workspaces.iter().map(|(_, _, timeline)| manifests(timeline)).collect();
+        let weights = weigh(self.store(), &groups)?;
+        let singles: Vec<Vec<Hash>> = groups.iter().flatten().map(|manifest| vec![*manifest]).collect();
+        let mut each_weight = if each { weigh(self.store(), &singles)? } else { Vec::new() }.into_iter();
+        let row = |((id, path, timeline), weight): ((String, PathBuf, Timeline), belay_store::Weight)| DuRow {
+            id,
+            path,
+            snapshots: timeline
+                .snapshots()
+                .iter()
+                .cloned()
+                .zip(each_weight.by_ref().map(|w| w.exclusive_bytes))
+                .collect(),
+            exclusive_bytes: weight.exclusive_bytes,
+        };
+        let mut workspaces: Vec<DuRow> = census.workspaces.into_iter().zip(weights).map(row).collect();
+        workspaces.sort_by_key(|row| std::cmp::Reverse(row.exclusive_bytes));
+        Ok(Du { usage: self.store().usage()?, workspaces })
+    }
+
+    /// Frees what no snapshot needs.
+    pub fn gc(&self, dry_run: bool) -> Result<Collected> {
+        let report = self.collect(&GcOptions { dry_run, ..GcOptions::default() })?;
+        let census = self.census()?;
+        Ok(Collected { report, snapshots: census.workspaces.iter().map(|(_, _, t)| t.snapshots().len()).sum() })
+    }
+
+    /// Checks the store, and with `deep` reads every byte of it.
+    pub fn verify(&self, deep: bool, work: Work<'_>) -> Result<Health> {
+        let census = self.census()?;
+        let options = VerifyOptions { deep, progress: work.progress };
+        let store = verify(self.store(), &census.roots(), &options)?;
+        let mut affected = Vec::new();
+        for (manifest, path) in store.damage.iter().flat_map(|damage| &damage.affects) {
+            for (_, workspace, timeline) in &census.workspaces {
+                let hit = timeline.snapshots().iter().filter(|snapshot| snapshot.manifest == *manifest);
+                affected.extend(hit.map(|snapshot| (workspace.clone(), snapshot.clone(), path.clone())));
+            }
+        }
+        let snapshots = census.workspaces.iter().map(|(_, _, timeline)| timeline.snapshots().len()).sum();
+        Ok(Health { store, affected, timelines: census.damage, snapshots })
+    }
+
+    /// Heals what can be healed from the workspaces, and sets aside what cannot be read.
+    pub fn repair(&self, health: &Health) -> Result<RepairReport> {
+        let mut report = RepairReport::default();
+        let census = self.census()?;
+        if !health.store.damage.is_empty() {
+            let mut live = Vec::new();
+            for (_, path, timeline) in &census.workspaces {
+                if let (Ok(root), Some(latest)) = (Root::open(path), timeline.latest()) {
+                    live.push((root, latest.manifest));
+                }
+            }
+            let repaired = belay_store::repair(self.store(), &health.store, &live)?;
+            (report.healed, report.lost) = (repaired.healed, repaired.lost);
+        }
+        report.records_dropped += Index::set_damage_aside(self.disk())?;
+        for (id, _, _) in &census.workspaces {
+            report.records_dropped += self.set_damage_aside(id)?;
+        }
+        Ok(report)
+    }
+
+    /// Writes a timeline anew without what cannot be read; returns how many records that were.
+    fn set_damage_aside(&self, workspace: &str) -> Result<u64> {
+        let (name, lock) = (timeline_name(workspace), format!("workspaces/{workspace}/lock"));
+        let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        let (timeline, _) = Timeline::read(self.disk(), &name)?;
+        let damaged = timeline.damage().len() as u64;
+        if damaged > 0 {
+            Log::rewrite(self.disk(), &name, &payloads(&timeline.essence()))?;
+        }
+        let pending = Pending::read(self.disk(), workspace)?;
+        for damage in &pending.damage {
+            self.disk().remove(&damage.file).map_err(Error::disk("remove", &damage.file))?;
+        }
+        Ok(damaged + pending.damage.len() as u64)
+    }
+}

@@ -1,0 +1,166 @@
+//! Trees to look at: those of snapshots, and the one that is there now.
+
+use std::io::{self, Read};
+
+use belay_store::{
+    Change, Content, Coverage, Entry, Kind, Links, Manifest, Preview, Scope, Segment, Sides, Store, View, diff, preview,
+};
+
+use crate::error::{Error, Result};
+use crate::record::Snapshot;
+use crate::snapshot::Look;
+use crate::workspace::{Work, Workspace};
+
+/// A tree: a snapshot's, or the present one as a capture would see it.
+pub struct Tree {
+    /// The snapshot, unless this is the present.
+    pub snapshot: Option<Snapshot>,
+    source: Source,
+}
+
+enum Source {
+    Stored(Box<Manifest>),
+    Present(Box<Preview>),
+}
+
+impl Tree {
+    /// The tree's root, counts and identity.
+    pub fn manifest(&self) -> &Manifest {
+        match &self.source {
+            Source::Stored(manifest) => manifest,
+            Source::Present(preview) => &preview.manifest,
+        }
+    }
+
+    /// The tree's nodes.
+    pub fn view<'a>(&'a self, store: &'a Store) -> View<'a> {
+        match &self.source {
+            Source::Stored(_) => View::stored(store),
+            Source::Present(preview) => preview.view(store),
+        }
+    }
+
+    /// What the tree lacks.
+    pub fn coverage(&self, store: &Store) -> Result<Coverage> {
+        match &self.source {
+            Source::Stored(manifest) => Ok(manifest.coverage(store)?),
+            Source::Present(preview) => Ok(preview.coverage.clone()),
+        }
+    }
+
+    /// The tree's hard links.
+    pub(crate) fn links(&self, store: &Store) -> Result<Links> {
+        match &self.source {
+            Source::Stored(manifest) => Ok(manifest.links(store)?),
+            Source::Present(preview) => Ok(preview.links.clone()),
+        }
+    }
+}
+
+impl Workspace<'_> {
+    /// The tree of a snapshot.
+    pub fn tree(&self, snapshot: &Snapshot) -> Result<Tree> {
+        let damaged = |source| Error::Damaged { snapshot: snapshot.id.clone(), source };
+        let manifest = Manifest::read(self.home.store(), &snapshot.manifest).map_err(damaged)?;
+        Ok(Tree { snapshot: Some(snapshot.clone()), source: Source::Stored(Box::new(manifest)) })
+    }
+
+    /// The tree that is there now; nothing is written.
+    pub fn present(&self, work: Work<'_>) -> Result<Tree> {
+        self.look(Look::default(), work)
+    }
+
+    pub(crate) fn look(&self, look: Look<'_>, work: Work<'_>) -> Result<Tree> {
+        let preview = self.with_options(look, work, |options| preview(self.home.store(), options))?;
+        Ok(Tree { snapshot: None, source: Source::Present(Box::new(preview)) })
+    }
+
+    /// Every path in `scope` that differs.
+    pub fn changes(&self, before: &Tree, after: &Tree, scope: &Scope) -> Result<Vec<Change>> {
+        let store = self.home.store();
+        let sides = Sides {
+            before: before.view(store),
+            before_root: &before.manifest().root,
+            after: after.view(store),
+            after_root: &after.manifest().root,
+        };
+        let mut changes = Vec::new();
+        diff(&sides, scope, &mut |change| {
+            changes.push(change);
+            Ok(())
+        })?;
+        Ok(changes)
+    }
+
+    /// The entry at `path`.
+    pub fn entry(&self, tree: &Tree, path: &[u8]) -> Result<Option<Entry>> {
+        Ok(tree.view(self.home.store()).lookup(&tree.manifest().root, path)?)
+    }
+
+    /// The entries directly inside the directory at `path`; for anything else, that alone; none if nothing is there.
+    pub fn list(&self, tree: &Tree, path: &[u8]) -> Result<Option<Vec<Entry>>> {
+        let Some(entry) = self.entry(tree, path)? else { return Ok(None) };
+        match &entry.kind {
+            Kind::Dir { node, .. } => Ok(Some(tree.view(self.home.store()).node(node)?.entries.clone())),
+            _ => Ok(Some(vec![entry])),
+        }
+    }
+
+    /// The bytes of a file of the tree, or the text of a symbolic link: from the store or, for a file of the
+    /// present that the store does not have, from the workspace.
+    pub fn read(&self, tree: &Tree, path: &[u8], entry: &Entry) -> Result<Vec<u8>> {
+        match &entry.kind {
+            Kind::Symlink(text) => Ok(text.clone()),
+            Kind::File { size, content } if tree.snapshot.is_some() || self.is_stored(content)? => {
+                Ok(tree.view(self.home.store()).bytes(*size, content)?)
+            }
+            Kind::File { size, .. } => self.read_live(path, *size),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn is_stored(&self, content: &Content) -> Result<bool> {
+        let key = match content {
+            Content::Whole(key) => key,
+            Content::Chunked { list, .. } | Content::Sparse { list } => list,
+        };
+        Ok(self.home.store().contains(key)?)
+    }
+
+    fn read_live(&self, path: &[u8], size: u64) -> Result<Vec<u8>> {
+        let (dir, name) = match path.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (&path[..at], &path[at + 1..]),
+            None => (&b""[..], path),
+        };
+        let read = || -> io::Result<Vec<u8>> {
+            let file = self.root().dir_path_only(dir)?.open_read(name)?;
+            let mut bytes = Vec::new();
+            // A file that grew meanwhile is cut where it ended when it was looked at.
+            file.take(size).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(|source| {
+            Error::Store(belay_store::Error::Workspace { operation: "read", path: path.to_vec(), source })
+        })
+    }
+
+    /// Hands the bytes of a snapshot's file to `each`, piece by piece; a hole comes as zeros.
+    pub fn stream(&self, tree: &Tree, entry: &Entry, each: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
+        let store = self.home.store();
+        let Kind::File { size, content } = &entry.kind else { return Ok(()) };
+        let zeros = [0; 1 << 16];
+        for segment in tree.view(store).segments(*size, content)? {
+            match segment {
+                Segment::Data { key, .. } => each(&store.read(&key)?).map_err(Error::Output)?,
+                Segment::Hole { mut len } => {
+                    while len > 0 {
+                        let piece = len.min(zeros.len() as u64);
+                        each(&zeros[..piece as usize]).map_err(Error::Output)?;
+                        len -= piece;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

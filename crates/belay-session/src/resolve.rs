@@ -1,0 +1,120 @@
+//! Which snapshot a name means, and which names a label may have.
+
+use jiff::Zoned;
+
+use crate::error::{Error, Result};
+use crate::nearest::nearest;
+use crate::record::{Kind, Snapshot};
+use crate::timeline::Timeline;
+use crate::times::parse_instant;
+
+const CANDIDATES_SHOWN_MAX: usize = 8;
+const LABEL_CHARS_MAX: usize = 100;
+
+impl Timeline {
+    /// The snapshot that `name` names: an id or its unique beginning, a label, `cp-3`, a number, `@latest`,
+    /// `@pre-run` (or another kind), `@-2` (two before the latest), `@turn-7`, or a time (the newest at or before it).
+    pub fn resolve(&self, name: &str, now: &Zoned) -> Result<&Snapshot> {
+        let name = name.trim();
+        if self.snapshots().is_empty() {
+            return Err(Error::NoSnapshots);
+        }
+        let found = match name.strip_prefix('@') {
+            Some(reference) => self.by_reference(reference),
+            None => match self.by_name(name)? {
+                Some(snapshot) => Some(snapshot),
+                None => parse_instant(name, now)
+                    .and_then(|instant| self.snapshots().iter().rev().find(|snapshot| snapshot.created_at <= instant)),
+            },
+        };
+        found.ok_or_else(|| self.unknown(name))
+    }
+
+    fn by_reference(&self, reference: &str) -> Option<&Snapshot> {
+        let mut newest = self.snapshots().iter().rev();
+        if reference == "latest" {
+            return newest.next();
+        }
+        if let Some(back) = reference.strip_prefix('-') {
+            return newest.nth(back.parse().ok()?);
+        }
+        if let Some(turn) = reference.strip_prefix("turn-") {
+            let turn = Some(turn.parse().ok()?);
+            return newest.find(|snapshot| snapshot.kind == Kind::Turn && snapshot.cause.turn == turn);
+        }
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == reference)?;
+        newest.find(|snapshot| snapshot.kind == kind)
+    }
+
+    fn by_name(&self, name: &str) -> Result<Option<&Snapshot>> {
+        let all = self.snapshots();
+        let exact = |snapshot: &&Snapshot| snapshot.label.as_deref() == Some(name) || snapshot.id == name;
+        if let Some(snapshot) = all.iter().find(exact) {
+            return Ok(Some(snapshot));
+        }
+        if let Some(slot) = name.strip_prefix("cp-").and_then(|slot| slot.parse().ok()) {
+            return Ok(all.iter().find(|snapshot| snapshot.slot == Some(slot)));
+        }
+        if let Some(snapshot) = name.parse().ok().and_then(|n: u64| all.iter().find(|snapshot| snapshot.number == n)) {
+            return Ok(Some(snapshot));
+        }
+        let begins = |snapshot: &&Snapshot| {
+            !name.is_empty() && (snapshot.id.starts_with(name) || short(&snapshot.id).starts_with(name))
+        };
+        let fits: Vec<&Snapshot> = all.iter().filter(begins).collect();
+        match fits[..] {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            _ => Err(Error::AmbiguousSnapshot {
+                name: name.to_owned(),
+                candidates: fits.iter().rev().take(CANDIDATES_SHOWN_MAX).map(|s| s.id.clone()).collect(),
+            }),
+        }
+    }
+
+    fn unknown(&self, name: &str) -> Error {
+        let ids = self.snapshots().iter().flat_map(|snapshot| [snapshot.id.as_str(), short(&snapshot.id)]);
+        let labels = self.snapshots().iter().filter_map(|snapshot| snapshot.label.as_deref());
+        let slots: Vec<String> = self.snapshots().iter().filter_map(Snapshot::checkpoint).collect();
+        let references = ["@latest", "@pre-run", "@safety", "@-1"];
+        let names = ids.chain(labels).chain(slots.iter().map(String::as_str)).chain(references);
+        Error::UnknownSnapshot { name: name.to_owned(), nearest: nearest(name, names) }
+    }
+
+    /// Refuses a label that another snapshot has or that could be taken for another way to name one.
+    pub(crate) fn check_label(&self, label: &str) -> Result<()> {
+        if let Some(reason) = label_fault(label) {
+            return Err(Error::BadLabel { label: label.to_owned(), reason });
+        }
+        match self.snapshots().iter().find(|snapshot| snapshot.label.as_deref() == Some(label)) {
+            Some(other) => Err(Error::LabelInUse { label: label.to_owned(), id: other.id.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The id without `snap_`.
+fn short(id: &str) -> &str {
+    id.strip_prefix("snap_").unwrap_or(id)
+}
+
+fn label_fault(label: &str) -> Option<&'static str> {
+    if label.is_empty() || label != label.trim() {
+        Some("it is empty, or begins or ends with a space")
+    } else if label.chars().count() > LABEL_CHARS_MAX {
+        Some("it has more than 100 characters")
+    } else if label.chars().any(char::is_control) {
+        Some("it has a control character")
+    } else if label.starts_with(['@', '-']) {
+        Some("it begins with @ or -")
+    } else if label.starts_with("snap_") || label.strip_prefix("cp-").is_some_and(|slot| slot.parse::<u32>().is_ok()) {
+        Some("it looks like an id or a slot")
+    } else if label.bytes().all(|b| b.is_ascii_digit()) {
+        Some("it looks like a number")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,218 @@
+//! Which snapshots go, and when.
+//!
+//! Never by a rule: the newest of a workspace, pre-run snapshots unless `delete_initial` is set, and those that
+//! a rollback under way needs. Labelled and safety snapshots go last.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::{Error, Result};
+use crate::intent::Pending;
+use crate::record::{Kind, Pool, Record, Snapshot, Why};
+use crate::timeline::Timeline;
+use crate::workspace::Workspace;
+
+/// What to prune by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PruneRule {
+    /// Keep so many: pre-run snapshots, the newest, labelled ones, then the next newest.
+    Keep(usize),
+    /// Delete what is older and has no label.
+    OlderThan(SignedDuration),
+    /// Delete until the store has at most so many bytes.
+    Budget(u64),
+}
+
+/// What a prune would do.
+#[derive(Clone, Debug, Default)]
+pub struct PrunePlan {
+    /// The snapshots that stay: those that no rule deletes first, then the newest first.
+    pub keep: Vec<Snapshot>,
+    /// The snapshots that go, oldest first.
+    pub delete: Vec<Snapshot>,
+    /// Bytes that would be freed.
+    pub freed_bytes: u64,
+}
+
+/// What a prune did.
+#[derive(Clone, Debug, Default)]
+pub struct Pruned {
+    /// The snapshots that went.
+    pub deleted: Vec<Snapshot>,
+    /// Bytes really freed.
+    pub freed_bytes: u64,
+}
+
+impl Pruned {
+    pub(crate) fn add(&mut self, more: Pruned) {
+        self.deleted.extend(more.deleted);
+        self.freed_bytes += more.freed_bytes;
+    }
+}
+
+/// How hard a snapshot is to replace; what comes first goes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Worth {
+    /// No rule deletes it.
+    Never,
+    /// Somebody named it.
+    Named,
+    /// It is the way back from a rollback, or to before a run.
+    WayBack,
+    /// It is one of many.
+    Plain,
+}
+
+/// What retention knows beside the timeline.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Terms {
+    pub(crate) delete_initial: bool,
+    /// Ids that a rollback under way needs.
+    pub(crate) needed: HashSet<String>,
+}
+
+impl Terms {
+    pub(crate) fn worth(&self, timeline: &Timeline, snapshot: &Snapshot) -> Worth {
+        let is_latest = timeline.latest().is_some_and(|latest| latest.id == snapshot.id);
+        let is_initial = snapshot.kind == Kind::PreRun && !self.delete_initial;
+        if is_latest || is_initial || self.needed.contains(&snapshot.id) {
+            Worth::Never
+        } else if snapshot.label.is_some() || snapshot.pool == Some(Pool::Manual) {
+            Worth::Named
+        } else if matches!(snapshot.kind, Kind::Safety | Kind::PreRun) {
+            Worth::WayBack
+        } else {
+            Worth::Plain
+        }
+    }
+}
+
+/// The snapshots in the order in which they would be kept: the first is the last to go.
+pub(crate) fn keep_order<'a>(snapshots: Vec<(Worth, &'a Snapshot)>, now: Timestamp) -> Vec<(Worth, &'a Snapshot)> {
+    let (plain, mut rest): (Vec<_>, Vec<_>) = snapshots.into_iter().partition(|(worth, _)| *worth == Worth::Plain);
+    rest.sort_by_key(|(worth, snapshot)| (*worth, std::cmp::Reverse(snapshot.created_at)));
+    let plain = thin(plain.into_iter().map(|(_, snapshot)| snapshot).collect(), now);
+    rest.into_iter().chain(plain.into_iter().map(|snapshot| (Worth::Plain, snapshot))).collect()
+}
+
+/// Orders snapshots so that any beginning of the list is spread over their time, denser towards the present:
+/// the one goes first whose loss leaves the smallest gap, measured by its age.
+fn thin(mut snapshots: Vec<&Snapshot>, now: Timestamp) -> Vec<&Snapshot> {
+    snapshots.sort_by_key(|snapshot| snapshot.created_at);
+    let seconds = |a: Timestamp, b: Timestamp| b.duration_since(a).as_secs_f64().max(1e-9);
+    let mut gone = Vec::with_capacity(snapshots.len());
+    while snapshots.len() > 2 {
+        let gap = |at: usize| {
+            let (older, newer) = (snapshots[at - 1].created_at, snapshots[at + 1].created_at);
+            seconds(older, newer) / seconds(snapshots[at].created_at, now)
+        };
+        let least =
+            (1..snapshots.len() - 1).min_by(|a, b| gap(*a).total_cmp(&gap(*b))).expect("there are three or more");
+        gone.push(snapshots.remove(least));
+    }
+    gone.extend(snapshots);
+    gone.reverse();
+    gone
+}
+
+/// Divides the snapshots by a rule that needs no sizes.
+fn divide(timeline: &Timeline, terms: &Terms, rule: PruneRule, now: Timestamp) -> PrunePlan {
+    let worth = |snapshot: &&Snapshot| terms.worth(timeline, snapshot);
+    let newest_first = || timeline.snapshots().iter().rev();
+    let mut order: Vec<&Snapshot> = newest_first().collect();
+    let is_initial = |snapshot: &&Snapshot| worth(snapshot) == Worth::Never && snapshot.kind == Kind::PreRun;
+    order.sort_by_key(|snapshot| match worth(snapshot) {
+        Worth::Never if is_initial(snapshot) => 0,
+        Worth::Never => 1,
+        Worth::Named => 2,
+        _ => 3,
+    });
+    let stays = |(at, snapshot): (usize, &&Snapshot)| match rule {
+        _ if worth(snapshot) == Worth::Never => true,
+        PruneRule::Keep(count) => at < count,
+        PruneRule::OlderThan(age) => worth(snapshot) == Worth::Named || now.duration_since(snapshot.created_at) <= age,
+        PruneRule::Budget(_) => true,
+    };
+    let keeps: HashSet<&str> =
+        order.iter().enumerate().filter(|(at, s)| stays((*at, s))).map(|(_, s)| s.id.as_str()).collect();
+    let (initial, others): (Vec<&Snapshot>, Vec<&Snapshot>) =
+        newest_first().filter(|snapshot| keeps.contains(snapshot.id.as_str())).partition(is_initial);
+    let delete = timeline.snapshots().iter().filter(|snapshot| !keeps.contains(snapshot.id.as_str()));
+    PrunePlan {
+        keep: initial.into_iter().chain(others).cloned().collect(),
+        delete: delete.cloned().collect(),
+        freed_bytes: 0,
+    }
+}
+
+impl Workspace<'_> {
+    /// What the rule would delete in this workspace.
+    pub fn plan_prune(&self, rule: PruneRule) -> Result<PrunePlan> {
+        let timeline = self.timeline()?;
+        let mut plan = match rule {
+            PruneRule::Budget(bytes) => self.plan_budget(&timeline, bytes)?,
+            _ => divide(&timeline, &self.terms()?, rule, self.home.options.clock.now()),
+        };
+        plan.freed_bytes = self.home.freed_without(&plan.delete)?;
+        Ok(plan)
+    }
+
+    /// Deletes what the plan says, and frees what nothing needs any more.
+    pub fn prune(&self, plan: &PrunePlan) -> Result<Pruned> {
+        self.remove(&plan.delete.iter().map(|snapshot| snapshot.id.clone()).collect::<Vec<_>>(), Why::Pruned)
+    }
+
+    /// Deletes snapshots by id, whatever the rules say, and frees what nothing needs any more.
+    pub fn delete(&self, ids: &[String]) -> Result<Pruned> {
+        let timeline = self.timeline()?;
+        let needed = self.terms()?.needed;
+        for id in ids {
+            if timeline.get(id).is_none() {
+                return Err(Error::UnknownSnapshot { name: id.clone(), nearest: Vec::new() });
+            }
+            if needed.contains(id) {
+                return Err(Error::RollbackBusy);
+            }
+        }
+        self.remove(ids, Why::Asked)
+    }
+
+    fn remove(&self, ids: &[String], why: Why) -> Result<Pruned> {
+        let deleted = delete_records(self.home, &self.id, ids, why)?;
+        let freed_bytes = if deleted.is_empty() { 0 } else { self.home.gc(false)?.report.freed_bytes };
+        Ok(Pruned { deleted, freed_bytes })
+    }
+
+    pub(crate) fn terms(&self) -> Result<Terms> {
+        let delete_initial = self.settings.flag("snapshots.retention.delete_initial");
+        Ok(Terms { delete_initial, needed: needed(self.home, &self.id)? })
+    }
+}
+
+/// Ids of a workspace that a rollback under way needs.
+pub(crate) fn needed(home: &crate::home::Home, workspace: &str) -> Result<HashSet<String>> {
+    let pending = Pending::read(home.disk(), workspace)?;
+    Ok(pending.intents.into_iter().flat_map(|intent| [intent.target.id, intent.safety.id]).collect())
+}
+
+/// Takes snapshots out of a timeline; returns those that were still there.
+pub(crate) fn delete_records(
+    home: &crate::home::Home,
+    workspace: &str,
+    ids: &[String],
+    why: Why,
+) -> Result<Vec<Snapshot>> {
+    let now = home.options.clock.now();
+    let mut deleted = Vec::new();
+    crate::workspace::publish(home, workspace, |timeline| {
+        deleted = ids.iter().filter_map(|id| timeline.get(id).cloned()).collect();
+        let ids: Vec<String> = deleted.iter().map(|snapshot| snapshot.id.clone()).collect();
+        let record = Record::Delete { ids, why, at: timeline.instant(now) };
+        Ok(if deleted.is_empty() { Vec::new() } else { vec![record] })
+    })?;
+    Ok(deleted)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+use super::*;
+use crate::timeline::tests::{at, sample, timeline};
+
+fn numbers(snapshots: &[Snapshot]) -> Vec<u64> {
+    snapshots.iter().map(|snapshot| snapshot.number).collect()
+}
+
+/// A pre-run snapshot, six plain ones of which the third has a label, and a safety snapshot.
+fn eight() -> Timeline {
+    let mut all: Vec<Snapshot> = (1..=8).map(|n| sample(n, Kind::Auto)).collect();
+    all[0].kind = Kind::PreRun;
+    all[2].label = Some("keep me".into());
+    all[5].kind = Kind::Safety;
+    timeline(all)
+}
+
+#[test]
+fn keeping_five_keeps_the_initial_the_newest_and_the_named() {
+    let plan = divide(&eight(), &Terms::default(), PruneRule::Keep(5), at(60));
+    assert_eq!(numbers(&plan.keep), [1, 8, 7, 6, 3]);
+    assert_eq!(numbers(&plan.delete), [2, 4, 5]);
+}
+
+#[test]
+fn some_stay_whatever_the_rule() {
+    let plan = divide(&eight(), &Terms::default(), PruneRule::Keep(0), at(60));
+    assert_eq!(numbers(&plan.keep), [1, 8]);
+    let terms = Terms { delete_initial: true, needed: ["snap_000004".to_owned()].into() };
+    let plan = divide(&eight(), &terms, PruneRule::Keep(0), at(60));
+    assert_eq!(numbers(&plan.keep), [8, 4]);
+}
+
+#[test]
+fn old_snapshots_go_unless_they_have_a_name() {
+    let rule = PruneRule::OlderThan(SignedDuration::from_mins(4));
+    let plan = divide(&eight(), &Terms::default(), rule, at(10));
+    assert_eq!(numbers(&plan.keep), [1, 8, 7, 6, 3]);
+}
+
+#[test]
+fn what_is_hard_to_replace_goes_last() {
+    let (eight, terms) = (eight(), Terms { delete_initial: true, ..Terms::default() });
+    let all = eight.snapshots().iter().map(|snapshot| (terms.worth(&eight, snapshot), snapshot)).collect();
+    let order: Vec<u64> = keep_order(all, at(60)).iter().map(|(_, snapshot)| snapshot.number).collect();
+    assert_eq!(order[..4], [8, 3, 6, 1]);
+}
+
+#[test]
+fn thinning_leaves_a_history_that_is_denser_towards_the_present() {
+    let all: Vec<Snapshot> = (1..=200).map(|n| sample(n, Kind::Auto)).collect();
+    let order = thin(all.iter().collect(), at(201));
+    let mut kept: Vec<u64> = order[..10].iter().map(|snapshot| snapshot.number).collect();
+    kept.sort();
+    assert_eq!((kept[0], kept[9]), (1, 200), "the oldest and the newest stay");
+    let gaps: Vec<u64> = kept.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert!(gaps.windows(2).all(|pair| pair[0] * 2 >= pair[1]), "gaps shrink towards the present: {kept:?}");
+    assert!(gaps[0] > 4 * gaps[8], "{kept:?}");
+}

@@ -1,0 +1,375 @@
+//! Going back: safety snapshot, plan, intent, apply, record.
+//!
+//! The plan is made from the safety snapshot and not from the live tree, so that everything it changes or
+//! removes is captured by construction. From the moment the intent is durable until it is cleared, whatever
+//! happens, the next command finds it and finishes (see `recover`).
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use belay_store::{
+    Applied, ApplyOptions, Captured, Faults, GapKind, Left, Lock, LockMode, Manifest, MtimePolicy, Plan, Scope, View,
+    apply, extract, plan, tidy_up,
+};
+use jiff::Timestamp;
+
+use crate::error::{Error, Result};
+use crate::intent::{Intent, Named};
+use crate::record::{Kind, Origin, PathText, Record, RewindKind, Rewound, Snapshot};
+use crate::snapshot::{Look, SnapshotRequest};
+use crate::timeline::Timeline;
+use crate::workspace::{Work, Workspace};
+
+/// Where to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// To a snapshot; without a name to the pre-run snapshot of the latest run, else to the latest snapshot.
+    To(Option<String>),
+    /// Some files of a snapshot, and nothing else.
+    Files(String),
+    /// To before the last rollback that was not undone.
+    Undo,
+    /// To before the last undo that was not redone.
+    Redo,
+}
+
+/// What to go back to, and how much of it.
+#[derive(Clone, Debug)]
+pub struct RewindRequest {
+    /// Where to go.
+    pub goal: Goal,
+    /// The paths beneath the workspace that are meant; none mean all (for undo and redo: those of the rollback).
+    pub paths: Vec<Vec<u8>>,
+    /// The modification times; without it, exact if build outputs were captured too.
+    pub mtime: Option<MtimePolicy>,
+}
+
+/// What a rollback would do.
+pub struct RewindPlan {
+    /// Which command it is.
+    pub kind: RewindKind,
+    /// The snapshot that would be restored.
+    pub target: Snapshot,
+    /// The paths that are meant; none mean all.
+    pub paths: Vec<Vec<u8>>,
+    /// The modification times.
+    pub mtime: MtimePolicy,
+    /// The steps.
+    pub plan: Plan,
+}
+
+/// How far a rollback is.
+#[derive(Clone, Debug)]
+pub enum Stage<'a> {
+    /// The present is being captured.
+    Capturing,
+    /// The present is captured.
+    Captured(&'a Snapshot),
+    /// The files are being swapped.
+    Restoring(&'a Snapshot),
+    /// The files were swapped.
+    Restored,
+}
+
+/// What a rollback did.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Which command it was.
+    pub kind: RewindKind,
+    /// The safety snapshot of what was there before; none if there was nothing to do.
+    pub safety: Option<Snapshot>,
+    /// The snapshot that was restored.
+    pub target: Snapshot,
+    /// How many paths were changed.
+    pub changed: u64,
+    /// What was left, and why.
+    pub left: Vec<Left>,
+    /// Interrupted rollbacks that were finished or reversed first.
+    pub recovered: Vec<Recovered>,
+}
+
+/// An interrupted rollback that was dealt with.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    /// Which command it was.
+    pub kind: RewindKind,
+    /// When it began.
+    pub at: Timestamp,
+    /// The snapshot that it was to restore.
+    pub target: String,
+    /// The safety snapshot of what was there before.
+    pub safety: String,
+    /// Whether it was taken back instead of finished, because the target is damaged.
+    pub reversed: bool,
+    /// How many paths were changed now.
+    pub changed: u64,
+    /// What was left, and why.
+    pub left: Vec<Left>,
+    /// Why it could be neither finished nor reversed; it is tried again by the next command.
+    pub failed: Option<String>,
+}
+
+/// A request of which everything is known.
+pub(crate) struct Aim {
+    kind: RewindKind,
+    target: Snapshot,
+    manifest: Manifest,
+    paths: Vec<Vec<u8>>,
+    mtime: MtimePolicy,
+}
+
+impl Workspace<'_> {
+    /// What the rollback would do; nothing is written.
+    pub fn plan_rewind(&self, request: &RewindRequest, work: Work<'_>) -> Result<RewindPlan> {
+        let store = self.home.store();
+        let aim = self.aim(&self.timeline()?, request)?;
+        let now = self.look(Look { keep: Some(&aim.manifest), ..Look::default() }, work)?;
+        self.check_paths(&aim, &now.view(store), now.manifest())?;
+        let scope = Scope::new(aim.paths.clone());
+        let (view, links) = (now.view(store), now.links(store)?);
+        let plan = plan(view, now.manifest(), &links, &aim.manifest, &scope, belay_sys::is_root())?;
+        Ok(RewindPlan { kind: aim.kind, target: aim.target, paths: aim.paths, mtime: aim.mtime, plan })
+    }
+
+    /// Carries the rollback out.
+    pub fn rewind(&self, request: &RewindRequest, work: Work<'_>, tell: &mut dyn FnMut(Stage<'_>)) -> Result<Outcome> {
+        self.rewind_until(request, work, tell, None)
+    }
+
+    /// Carries the rollback out, unless it meets the fault.
+    #[doc(hidden)]
+    pub fn rewind_until(
+        &self,
+        request: &RewindRequest,
+        work: Work<'_>,
+        tell: &mut dyn FnMut(Stage<'_>),
+        faults: Option<&Faults>,
+    ) -> Result<Outcome> {
+        let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
+        let recovered = self.recover_locked(work)?;
+        let aim = self.aim(&self.timeline()?, request)?;
+        tell(Stage::Capturing);
+        let captured = self.capture(Look { keep: Some(&aim.manifest), ..Look::default() }, work)?;
+        let view = View::stored(self.home.store());
+        self.check_paths(&aim, &view, &captured.manifest)?;
+        let plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths)?;
+        // An undo counts even if somebody has put everything back by hand: the next one goes further back.
+        if plan.steps.is_empty() && matches!(aim.kind, RewindKind::Rollback | RewindKind::Restore) {
+            let (kind, target, left) = (aim.kind, aim.target, plan.left);
+            return Ok(Outcome { kind, safety: None, target, changed: 0, left, recovered });
+        }
+        let why = format!("before {} to {}", aim.kind.name(), aim.target.id);
+        let safety = self.name_safety(captured, &why)?;
+        tell(Stage::Captured(&safety));
+        tell(Stage::Restoring(&aim.target));
+        let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
+        tell(Stage::Restored);
+        let left = plan.left.into_iter().chain(applied.left).collect();
+        let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
+        Ok(Outcome { kind, safety: Some(safety), target, changed, left, recovered })
+    }
+
+    /// The lock that one rollback of this workspace holds at a time.
+    pub(crate) fn lock_rollback(&self) -> Result<Option<Lock>> {
+        let name = self.file("rollback.lock");
+        self.home.disk().lock(&name, LockMode::Exclusive, false).map_err(Error::disk("lock", &name))
+    }
+
+    /// The plan from one snapshot to another, both in the store.
+    pub(crate) fn plan_between(&self, now: &Manifest, target: &Manifest, paths: &[Vec<u8>]) -> Result<Plan> {
+        let store = self.home.store();
+        let scope = Scope::new(paths.to_vec());
+        Ok(plan(View::stored(store), now, &now.links(store)?, target, &scope, belay_sys::is_root())?)
+    }
+
+    /// Lists a capture of what is about to be changed.
+    pub(crate) fn name_safety(&self, captured: Captured, why: &str) -> Result<Snapshot> {
+        let description = Some(why.to_owned());
+        let request =
+            SnapshotRequest { kind: Kind::Safety, origin: Origin::Auto, description, ..SnapshotRequest::default() };
+        let safety = self.name(&captured, &request)?;
+        // The next capture is slower without it, and no less right.
+        let _ = captured.save_cache();
+        Ok(safety)
+    }
+
+    fn carry_out(
+        &self,
+        aim: &Aim,
+        safety: &Snapshot,
+        plan: &Plan,
+        work: Work<'_>,
+        faults: Option<&Faults>,
+    ) -> Result<Applied> {
+        let disk = self.home.disk();
+        let operation = self.home.options.ids.next("op_", 10);
+        let intent = Intent {
+            prefix: format!(".belay-{operation}-"),
+            operation,
+            kind: aim.kind,
+            target: Named::from(&aim.target),
+            safety: Named::from(safety),
+            paths: aim.paths.iter().map(|path| PathText::from(path.as_slice())).collect(),
+            exact_times: aim.mtime == MtimePolicy::Exact,
+            begun_at: safety.created_at,
+        };
+        intent.write(disk, &self.id)?;
+        let applied = self.apply(&intent, plan, work, faults);
+        if applied.is_err() && faults.is_some_and(has_struck_dead) {
+            return applied;
+        }
+        let applied = match applied {
+            Ok(applied) => applied,
+            Err(error) => {
+                self.abandon(&intent, safety, plan, work);
+                return Err(damaged(&aim.target.id, error));
+            }
+        };
+        self.record(&intent, applied.changed, false)?;
+        intent.clear(disk, &self.id)?;
+        Ok(applied)
+    }
+
+    pub(crate) fn apply(
+        &self,
+        intent: &Intent,
+        plan: &Plan,
+        work: Work<'_>,
+        faults: Option<&Faults>,
+    ) -> Result<Applied> {
+        let options = ApplyOptions {
+            mtime: intent.mtime(),
+            prefix: intent.prefix.as_bytes(),
+            progress: work.progress,
+            stop: work.stop,
+            faults,
+        };
+        Ok(apply(self.home.store(), self.root(), plan, &options)?)
+    }
+
+    /// Clears the intent of a rollback that failed, if nothing was changed; else the next command finishes it.
+    fn abandon(&self, intent: &Intent, safety: &Snapshot, plan: &Plan, work: Work<'_>) {
+        let calm = AtomicBool::new(false);
+        let is_untouched = || -> Result<bool> {
+            tidy_up(self.root(), plan, intent.prefix.as_bytes())?;
+            let before = self.tree(safety)?;
+            let look = Look { keep: Some(before.manifest()), ..Look::default() };
+            let now = self.look(look, Work { stop: &calm, ..work })?;
+            let planned: HashSet<&[u8]> = plan.steps.iter().map(|step| step.path.as_slice()).collect();
+            let changes = self.changes(&before, &now, &Scope::default())?;
+            Ok(!changes.iter().any(|change| planned.contains(change.path.as_slice())))
+        };
+        // In doubt the intent stays: finishing what was never begun does no harm.
+        if is_untouched().unwrap_or(false) {
+            let _ = intent.clear(self.home.disk(), &self.id);
+        }
+    }
+
+    /// Writes into the timeline that the rollback ended.
+    pub(crate) fn record(&self, intent: &Intent, changed: u64, reversed: bool) -> Result<()> {
+        let now = self.home.options.clock.now();
+        self.publish(|timeline| {
+            Ok(vec![Record::Rewind(Rewound {
+                operation: intent.operation.clone(),
+                kind: intent.kind,
+                from: intent.safety.id.clone(),
+                to: intent.target.id.clone(),
+                paths: intent.paths.clone(),
+                at: timeline.instant(now),
+                changed,
+                reversed,
+            })])
+        })
+        .map(drop)
+    }
+
+    /// Works out what a request means at this moment.
+    fn aim(&self, timeline: &Timeline, request: &RewindRequest) -> Result<Aim> {
+        let now = self.home.now();
+        let mut paths = request.paths.clone();
+        let mut step_of = |rewind: Option<&&Rewound>, verb| {
+            let rewind = rewind.ok_or(Error::NothingTo(verb))?;
+            if paths.is_empty() {
+                paths = rewind.paths.iter().map(|path| path.bytes().to_vec()).collect();
+            }
+            timeline.resolve(&rewind.from, &now)
+        };
+        let (kind, target) = match &request.goal {
+            Goal::To(Some(name)) => (RewindKind::Rollback, timeline.resolve(name, &now)?),
+            Goal::To(None) => (RewindKind::Rollback, default_target(timeline)?),
+            Goal::Files(name) => (RewindKind::Restore, timeline.resolve(name, &now)?),
+            Goal::Undo if timeline.rewinds().is_empty() => (RewindKind::Undo, last_safety(timeline)?),
+            Goal::Undo => (RewindKind::Undo, step_of(timeline.undo_stack().last(), "undo")?),
+            Goal::Redo => (RewindKind::Redo, step_of(timeline.redo_stack().last(), "redo")?),
+        };
+        let store = self.home.store();
+        let of_target = |error| damaged(&target.id, Error::Store(error));
+        let manifest = Manifest::read(store, &target.manifest).map_err(of_target)?;
+        let coverage = manifest.coverage(store).map_err(of_target)?;
+        // Without the build outputs of that time, old times would tell make and cargo that theirs are up to date.
+        let lacks_outputs = coverage.gaps.iter().any(|gap| gap.kind == GapKind::Regenerable);
+        let mtime = if lacks_outputs { MtimePolicy::Fresh } else { MtimePolicy::Exact };
+        Ok(Aim { kind, target: target.clone(), manifest, paths, mtime: request.mtime.unwrap_or(mtime) })
+    }
+
+    /// Refuses paths that are nowhere, and for a restore also those that the snapshot does not have.
+    fn check_paths(&self, aim: &Aim, view: &View<'_>, now: &Manifest) -> Result<()> {
+        for path in &aim.paths {
+            let in_target = view.lookup(&aim.manifest.root, path)?.is_some();
+            let is_there = aim.kind != RewindKind::Restore && view.lookup(&now.root, path)?.is_some();
+            if !in_target && !is_there {
+                let path = String::from_utf8_lossy(path).escape_debug().to_string();
+                return Err(Error::NotInSnapshot { path, snapshot: aim.target.id.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The snapshot that a rollback without a name goes back to.
+    pub fn default_target(&self) -> Result<Snapshot> {
+        default_target(&self.timeline()?).cloned()
+    }
+
+    /// Writes a snapshot, or some paths of it, into a directory that is new or empty.
+    pub fn extract(&self, snapshot: &Snapshot, paths: &[Vec<u8>], to: &Path, work: Work<'_>) -> Result<Applied> {
+        let of_snapshot = |error| damaged(&snapshot.id, Error::Store(error));
+        let manifest = Manifest::read(self.home.store(), &snapshot.manifest).map_err(of_snapshot)?;
+        let options = ApplyOptions {
+            mtime: MtimePolicy::Exact,
+            prefix: b".belay-extract-",
+            progress: work.progress,
+            stop: work.stop,
+            faults: None,
+        };
+        extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
+    }
+}
+
+/// Whether a fault stood for the death of the process, so that nothing may be put right.
+fn has_struck_dead(faults: &Faults) -> bool {
+    let (after, seen) = (faults.after.load(Ordering::Relaxed), faults.seen.load(Ordering::Relaxed));
+    faults.errno.load(Ordering::Relaxed) == 0 && after > 0 && seen >= after
+}
+
+/// Says which snapshot cannot be restored if the store turned out to be damaged.
+fn damaged(snapshot: &str, error: Error) -> Error {
+    match error {
+        Error::Store(source @ (belay_store::Error::Corrupt { .. } | belay_store::Error::Missing(_))) => {
+            Error::Damaged { snapshot: snapshot.to_owned(), source }
+        }
+        other => other,
+    }
+}
+
+/// The pre-run snapshot of the latest run, else the last known state; what belay saved before a rollback does not
+/// count, or a second rollback would bring the wreck of the first one back.
+fn default_target(timeline: &Timeline) -> Result<&Snapshot> {
+    let pre_run = timeline.snapshots().iter().rev().find(|snapshot| snapshot.kind == Kind::PreRun);
+    pre_run.or_else(|| timeline.base()).ok_or(Error::NoSnapshots)
+}
+
+fn last_safety(timeline: &Timeline) -> Result<&Snapshot> {
+    let mut newest = timeline.snapshots().iter().rev();
+    newest.find(|snapshot| snapshot.kind == Kind::Safety).ok_or(Error::NothingTo("undo"))
+}

@@ -1,0 +1,230 @@
+//! Taking a snapshot: what is asked for, what is recorded, and in which order.
+//!
+//! The content is durable before the timeline names it, and the stat cache is written only after that: a
+//! cache never describes a snapshot that nobody can find.
+
+use std::collections::HashSet;
+
+use belay_store::{CaptureOptions, Captured, Filter, Hash, Manifest, Source, View, capture};
+
+use crate::error::{Error, Result};
+use crate::identity::{Arrival, Index};
+use crate::intent::Pending;
+use crate::outer::ignore_files;
+use crate::pools::place;
+use crate::record::{Backend, Cause, Kind, Origin, Pool, Record, Snapshot};
+use crate::retention::Pruned;
+use crate::rollback::Recovered;
+use crate::timeline::Timeline;
+use crate::workspace::{Work, Workspace, timeline_name};
+
+/// What snapshot to take.
+#[derive(Clone, Debug)]
+pub struct SnapshotRequest {
+    /// Why.
+    pub kind: Kind,
+    /// For whom.
+    pub origin: Origin,
+    /// A name for it, unique in the workspace.
+    pub label: Option<String>,
+    /// A text for it.
+    pub description: Option<String>,
+    /// Leave nothing out, regenerable directories neither.
+    pub all: bool,
+    /// Read every byte instead of trusting the stat cache.
+    pub full: bool,
+    /// What caused it.
+    pub cause: Cause,
+    /// The pool it goes into; none for a snapshot that is only in the timeline.
+    pub pool: Option<Pool>,
+}
+
+impl Default for SnapshotRequest {
+    fn default() -> Self {
+        SnapshotRequest {
+            kind: Kind::Manual,
+            origin: Origin::Manual,
+            label: None,
+            description: None,
+            all: false,
+            full: false,
+            cause: Cause::default(),
+            pool: None,
+        }
+    }
+}
+
+/// A snapshot that was taken.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    /// How the workspace was recognised; a copy is noticed only now.
+    pub arrival: Arrival,
+    /// Files that had to be read.
+    pub files_read: u64,
+    /// Interrupted rollbacks that were finished or reversed first.
+    pub recovered: Vec<Recovered>,
+    /// What went to keep the store within its budget.
+    pub thinned: Pruned,
+    /// Whether the store is over its budget all the same.
+    pub over_budget: bool,
+}
+
+/// How to look at the workspace.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Look<'a> {
+    /// Leave nothing out.
+    pub(crate) all: bool,
+    /// Read every byte.
+    pub(crate) full: bool,
+    /// Capture this snapshot's paths whatever the filter says.
+    pub(crate) keep: Option<&'a Manifest>,
+}
+
+impl Workspace<'_> {
+    /// Takes a snapshot.
+    pub fn snapshot(&self, request: &SnapshotRequest, work: Work<'_>) -> Result<Taken> {
+        if let Some(layer) = self.settings.disabled_by() {
+            return Err(Error::Disabled { origin: layer.name().to_owned() });
+        }
+        let recovered = self.recover(work)?;
+        let before = self.timeline()?;
+        self.check(&before, request)?;
+        let mut thinned = self.make_room(false)?;
+        let captured = match self.capture(Look { all: request.all, full: request.full, keep: None }, work) {
+            Err(Error::Store(error)) if error.is_no_space() => {
+                let freed = self.make_room(true)?;
+                if freed.freed_bytes == 0 {
+                    return Err(error.into());
+                }
+                thinned.add(freed);
+                self.capture(Look { all: request.all, full: request.full, keep: None }, work)?
+            }
+            other => other?,
+        };
+        let snapshot = self.name(&captured, request)?;
+        let arrival = self.notice_copy(&before, &captured)?;
+        let files_read = captured.files_read;
+        // The next capture is slower without it, and no less right.
+        let _ = captured.save_cache();
+        drop(captured);
+        thinned.add(self.make_room(false)?);
+        let over_budget = self.budget()?.is_over();
+        Ok(Taken { snapshot, arrival, files_read, recovered, thinned, over_budget })
+    }
+
+    fn check(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<()> {
+        if let Some(label) = &request.label {
+            timeline.check_label(label)?;
+        }
+        place(timeline, request.pool, self.settings.pools()).map(drop)
+    }
+
+    /// Captures the workspace; gc leaves the result alone for as long as it lives.
+    pub(crate) fn capture(&self, look: Look<'_>, work: Work<'_>) -> Result<Captured> {
+        self.with_options(look, work, |options| capture(self.home.store(), options))
+    }
+
+    /// Lists a capture in the timeline.
+    pub(crate) fn name(&self, captured: &Captured, request: &SnapshotRequest) -> Result<Snapshot> {
+        let now = self.home.options.clock.now();
+        let timeline = self.publish(|timeline| {
+            self.check(timeline, request)?;
+            let place = place(timeline, request.pool, self.settings.pools())?;
+            let counts = captured.manifest.counts;
+            Ok(vec![Record::Snapshot(Box::new(Snapshot {
+                id: self.free_id(timeline),
+                number: timeline.next_number(),
+                kind: request.kind,
+                origin: request.origin,
+                label: request.label.clone(),
+                description: request.description.clone(),
+                pool: request.pool,
+                slot: place.slot,
+                cause: request.cause.clone(),
+                parent: timeline.latest().map(|latest| latest.id.clone()),
+                created_at: timeline.instant(now),
+                backend: Backend::Objects,
+                size_delta: captured.stored_bytes,
+                files: counts.files,
+                bytes: counts.bytes,
+                gaps: counts.gaps,
+                all: request.all,
+                root: captured.manifest.identity,
+                manifest: captured.key,
+                replaces: place.replaces,
+            }))])
+        })?;
+        Ok(timeline.latest().expect("a snapshot was just published").clone())
+    }
+
+    fn free_id(&self, timeline: &Timeline) -> String {
+        let mut ids = std::iter::repeat_with(|| self.home.options.ids.next("snap_", 6));
+        ids.find(|id| timeline.get(id).is_none()).expect("there are more ids than snapshots")
+    }
+
+    /// Calls `run` with the options of a capture or preview.
+    pub(crate) fn with_options<T>(
+        &self,
+        look: Look<'_>,
+        work: Work<'_>,
+        run: impl FnOnce(&CaptureOptions<'_>) -> belay_store::Result<T>,
+    ) -> Result<T> {
+        let live: HashSet<Hash> = self.timeline()?.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
+        let pending = Pending::read(self.home.disk(), &self.id)?;
+        let own_prefixes: Vec<Vec<u8>> = pending.intents.into_iter().map(|intent| intent.prefix.into_bytes()).collect();
+        let filter = match look.all {
+            true => Filter::everything(),
+            false => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
+        };
+        let options = CaptureOptions {
+            root: self.root(),
+            filter: &filter,
+            cache: &self.file("cache"),
+            is_live: &|key| live.contains(key),
+            keep: look.keep,
+            source: if look.full { Source::Full } else { Source::Walk },
+            limits: self.settings.limits(),
+            cross_mounts: self.settings.flag("snapshots.cross_mounts"),
+            own_prefixes: &own_prefixes,
+            // Compared with times that the kernel gives to files, so it must be the kernel's.
+            clock: &belay_sys::now,
+            progress: work.progress,
+            stop: work.stop,
+        };
+        Ok(run(&options)?)
+    }
+
+    /// Whether a workspace that was captured for the first time is a copy of another.
+    fn notice_copy(&self, before: &Timeline, captured: &Captured) -> Result<Arrival> {
+        if *self.arrival() != Arrival::New || !before.snapshots().is_empty() {
+            return Ok(self.arrival().clone());
+        }
+        for other in Index::read(self.home.disk())?.known.iter().rev().filter(|other| other.id != self.id) {
+            let (timeline, _) = Timeline::read(self.home.disk(), &timeline_name(&other.id))?;
+            let Some(latest) = timeline.latest() else { continue };
+            // A damaged snapshot elsewhere is `verify`'s business, not this snapshot's.
+            if !self.resembles(&captured.manifest, &latest.manifest).unwrap_or(false) {
+                continue;
+            }
+            let (id, path) = (other.id.clone(), other.path());
+            Index::update(self.home.disk(), |index| {
+                let own = index.known.iter().find(|known| known.id == self.id)?;
+                Some(own.copied_from(id))
+            })?;
+            return Ok(Arrival::CopiedFrom { path });
+        }
+        Ok(Arrival::New)
+    }
+
+    /// Whether most of what lies at the top of both trees is the same.
+    fn resembles(&self, own: &Manifest, other: &Hash) -> belay_store::Result<bool> {
+        let store = self.home.store();
+        let (view, other) = (View::stored(store), Manifest::read(store, other)?);
+        let (own, other) = (view.node(&own.root_node())?, view.node(&other.root_node())?);
+        let same =
+            own.entries.iter().filter(|entry| other.get(&entry.name).is_some_and(|twin| twin.same_identity(entry)));
+        Ok(same.count() * 2 > own.entries.len().max(other.entries.len()))
+    }
+}

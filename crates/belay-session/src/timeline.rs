@@ -1,0 +1,214 @@
+//! A workspace's snapshots in order, as the append-only log tells them.
+//!
+//! Numbers are never used twice and times never go back, not even when the log was rewritten.
+
+use std::collections::HashSet;
+
+use belay_store::Disk;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::error::{Error, Result};
+use crate::log::Log;
+use crate::maintenance::TimelineDamage;
+use crate::record::{Kind, Record, RewindKind, Rewound, Snapshot};
+
+/// Rewinds older than the newest of these cannot be undone any more; they are dropped when the log is rewritten.
+const REWINDS_KEPT: usize = 200;
+const REWRITE_BYTES_MIN: u64 = 256 << 10;
+
+/// The state of a workspace's timeline at one moment.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    snapshots: Vec<Snapshot>,
+    rewinds: Vec<Rewound>,
+    damage: Vec<TimelineDamage>,
+    numbers: u64,
+    latest_at: Option<Timestamp>,
+    auto_slot: Option<u32>,
+    records: usize,
+}
+
+impl Timeline {
+    /// The snapshots that exist, oldest first.
+    pub fn snapshots(&self) -> &[Snapshot] {
+        &self.snapshots
+    }
+
+    /// The newest snapshot.
+    pub fn latest(&self) -> Option<&Snapshot> {
+        self.snapshots.last()
+    }
+
+    /// The snapshot whose state the workspace was last known to be in: the one that was last taken on purpose, or
+    /// that the whole workspace was last taken back to. What belay saved before a rollback is not a state to be in.
+    pub fn base(&self) -> Option<&Snapshot> {
+        let taken = self.snapshots.iter().rev().find(|snapshot| snapshot.kind != Kind::Safety);
+        let whole = self.rewinds.iter().rev().find(|rewind| rewind.paths.is_empty());
+        let reached = whole.and_then(|rewind| {
+            let id = if rewind.reversed { &rewind.from } else { &rewind.to };
+            let is_newer = taken.is_none_or(|taken| taken.created_at < rewind.at);
+            self.get(id).filter(|_| is_newer)
+        });
+        reached.or(taken)
+    }
+
+    /// When the workspace was last taken back to the snapshot, if that was after everything else.
+    pub fn reached_at(&self, base: &Snapshot) -> Option<Timestamp> {
+        let last = self.rewinds.iter().rev().find(|rewind| rewind.paths.is_empty())?;
+        (last.to == base.id && last.at > base.created_at).then_some(last.at)
+    }
+
+    /// The snapshot of that exact id.
+    pub fn get(&self, id: &str) -> Option<&Snapshot> {
+        self.snapshots.iter().find(|snapshot| snapshot.id == id)
+    }
+
+    /// Rollbacks, undos, redos and restores, oldest first.
+    pub fn rewinds(&self) -> &[Rewound] {
+        &self.rewinds
+    }
+
+    /// Records that cannot be read.
+    pub fn damage(&self) -> &[TimelineDamage] {
+        &self.damage
+    }
+
+    /// The rewinds that `undo` would take back, in the order in which they happened.
+    pub fn undo_stack(&self) -> Vec<&Rewound> {
+        self.stacks().0
+    }
+
+    /// The undos that `redo` would take back, in the order in which they happened.
+    pub fn redo_stack(&self) -> Vec<&Rewound> {
+        self.stacks().1
+    }
+
+    fn stacks(&self) -> (Vec<&Rewound>, Vec<&Rewound>) {
+        let (mut undo, mut redo) = (Vec::new(), Vec::new());
+        for rewind in self.rewinds.iter().filter(|rewind| !rewind.reversed) {
+            match rewind.kind {
+                RewindKind::Rollback | RewindKind::Restore => {
+                    undo.push(rewind);
+                    redo.clear();
+                }
+                RewindKind::Undo => {
+                    undo.pop();
+                    redo.push(rewind);
+                }
+                RewindKind::Redo => {
+                    redo.pop();
+                    undo.push(rewind);
+                }
+            }
+        }
+        (undo, redo)
+    }
+
+    /// The slot that the newest snapshot of the ring had, even if it is gone.
+    pub(crate) fn auto_slot(&self) -> Option<u32> {
+        self.auto_slot
+    }
+
+    /// The number of the next snapshot.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.numbers + 1
+    }
+
+    /// `now`, or the first instant after everything recorded if the clock was put back.
+    pub(crate) fn instant(&self, now: Timestamp) -> Timestamp {
+        match self.latest_at {
+            Some(latest) if now <= latest => latest.checked_add(SignedDuration::from_nanos(1)).unwrap_or(latest),
+            _ => now,
+        }
+    }
+
+    /// Reads the timeline of that name; also returns the log, for whoever appends to it.
+    pub(crate) fn read(disk: &dyn Disk, name: &str) -> Result<(Timeline, Log)> {
+        let log = Log::read(disk, name)?;
+        let mut timeline = Timeline::default();
+        let damage = |offset, detail: &str| TimelineDamage { file: name.to_owned(), offset, detail: detail.to_owned() };
+        timeline.damage = log.broken.iter().map(|broken| damage(broken.offset, broken.detail)).collect();
+        for (offset, payload) in log.payloads() {
+            match serde_json::from_slice::<Record>(payload) {
+                Ok(record) => timeline.apply(record),
+                // The check held, so these are the bytes that were written: by a belay that knows more than this one.
+                Err(error) if error.is_data() => return Err(Error::TooNew { name: name.to_owned() }),
+                Err(_) => timeline.damage.push(damage(offset, "a record is not JSON")),
+            }
+        }
+        Ok((timeline, log))
+    }
+
+    /// Takes in one more record.
+    pub(crate) fn apply(&mut self, record: Record) {
+        self.records += 1;
+        match record {
+            Record::Snapshot(snapshot) => {
+                self.remove(&snapshot.replaces);
+                self.numbers = self.numbers.max(snapshot.number);
+                self.latest_at = self.latest_at.max(Some(snapshot.created_at));
+                if snapshot.pool == Some(crate::record::Pool::Auto) {
+                    self.auto_slot = snapshot.slot;
+                }
+                self.snapshots.push(*snapshot);
+            }
+            Record::Delete { ids, .. } => self.remove(&ids),
+            Record::Rewind(rewind) => self.rewinds.push(rewind),
+            Record::Forget { rewritten, .. } => {
+                for new in rewritten {
+                    if let Some(old) = self.snapshots.iter_mut().find(|snapshot| snapshot.id == new.id) {
+                        (old.root, old.manifest) = (new.root, new.manifest);
+                        (old.files, old.bytes) = (new.files, new.bytes);
+                    }
+                }
+            }
+            Record::Base { numbers, latest_at, auto_slot } => {
+                self.numbers = self.numbers.max(numbers);
+                self.latest_at = self.latest_at.max(Some(latest_at));
+                self.auto_slot = auto_slot.or(self.auto_slot);
+            }
+        }
+    }
+
+    fn remove(&mut self, ids: &[String]) {
+        if ids.is_empty() {
+            return;
+        }
+        let ids: HashSet<&str> = ids.iter().map(String::as_str).collect();
+        self.snapshots.retain(|snapshot| !ids.contains(snapshot.id.as_str()));
+    }
+
+    /// Whether most of a long log tells of what is gone.
+    pub(crate) fn wants_rewrite(&self, log_bytes: u64) -> bool {
+        let live = self.snapshots.len() + self.rewinds.len().min(REWINDS_KEPT);
+        log_bytes > REWRITE_BYTES_MIN && self.records > 2 * live + 1 && self.damage.is_empty()
+    }
+
+    /// The records of a log that says the same in fewer words.
+    pub(crate) fn essence(&self) -> Vec<Record> {
+        let base = self.latest_at.map(|latest_at| Record::Base {
+            numbers: self.numbers,
+            latest_at,
+            auto_slot: self.auto_slot,
+        });
+        let snapshots = self
+            .snapshots
+            .iter()
+            .map(|snapshot| Record::Snapshot(Box::new(Snapshot { replaces: Vec::new(), ..snapshot.clone() })));
+        let rewinds =
+            self.rewinds[self.rewinds.len().saturating_sub(REWINDS_KEPT)..].iter().cloned().map(Record::Rewind);
+        // The base comes last: it alone knows the ring's newest slot if that snapshot is gone.
+        snapshots.chain(rewinds).chain(base).collect()
+    }
+}
+
+/// Records as payloads of a log.
+pub(crate) fn payloads(records: &[Record]) -> Vec<Vec<u8>> {
+    records
+        .iter()
+        .map(|record| serde_json::to_vec(record).expect("every record is plain data with text keys"))
+        .collect()
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

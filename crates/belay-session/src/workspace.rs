@@ -1,0 +1,146 @@
+//! One workspace: the directory, its timeline and its settings; the commands that act on it are elsewhere.
+//!
+//! Its files are beneath `workspaces/<id>/`. Readers take no lock; `lock` is held for no longer than it takes
+//! to append to the timeline.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use belay_store::{LockMode, Progress, Root};
+
+use crate::config::{Settings, Sources};
+use crate::error::{Error, Result};
+use crate::home::Home;
+use crate::identity::{Arrival, Place};
+use crate::log::Log;
+use crate::record::{Record, Snapshot};
+use crate::timeline::{Timeline, payloads};
+use crate::trust::Trust;
+
+/// Who watches a piece of work, and how it is told to stop.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// Who is told how far it is.
+    pub progress: &'a dyn Progress,
+    /// Set to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// A workspace that is open.
+pub struct Workspace<'h> {
+    pub(crate) home: &'h Home,
+    pub(crate) id: String,
+    path: PathBuf,
+    root: Root,
+    arrival: Arrival,
+    pub(crate) settings: Settings,
+    pub(crate) trust: Trust,
+}
+
+/// The name of a workspace's timeline beneath belay's home.
+pub(crate) fn timeline_name(id: &str) -> String {
+    format!("workspaces/{id}/timeline")
+}
+
+impl<'h> Workspace<'h> {
+    pub(crate) fn open(
+        home: &'h Home,
+        id: String,
+        place: Place,
+        arrival: Arrival,
+        sources: &Sources,
+    ) -> Result<Workspace<'h>> {
+        let root = Root::open(&place.path).map_err(Error::path("open", &place.path))?;
+        let (settings, trust) = crate::trust::settle(home, &id, &root, sources)?;
+        let root = root.crossing(settings.flag("snapshots.cross_mounts"));
+        Ok(Workspace { home, id, path: place.path, root, arrival, settings, trust })
+    }
+
+    /// Belay's home.
+    pub fn home(&self) -> &'h Home {
+        self.home
+    }
+
+    /// `ws_` and ten base-36 characters.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The directory.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The directory as an open handle.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// How it was recognised.
+    pub fn arrival(&self) -> &Arrival {
+        &self.arrival
+    }
+
+    /// The configuration in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The timeline as it is now.
+    pub fn timeline(&self) -> Result<Timeline> {
+        Ok(Timeline::read(self.home.disk(), &timeline_name(&self.id))?.0)
+    }
+
+    /// The snapshot that `name` names at this moment.
+    pub fn resolve(&self, name: &str) -> Result<Snapshot> {
+        Ok(self.timeline()?.resolve(name, &self.home.now())?.clone())
+    }
+
+    /// The path beneath the workspace that the user, being in `cwd`, calls `path`; it need not exist.
+    pub fn beneath(&self, cwd: &Path, path: &Path) -> Result<Vec<u8>> {
+        let mut whole = PathBuf::new();
+        for component in cwd.join(path).components() {
+            match component {
+                Component::ParentDir => drop(whole.pop()),
+                Component::CurDir => {}
+                other => whole.push(other),
+            }
+        }
+        let outside = || Error::OutsideWorkspace { path: path.to_path_buf(), workspace: self.path.clone() };
+        let relative = whole.strip_prefix(&self.path).map_err(|_| outside())?;
+        Ok(relative.as_os_str().as_bytes().to_vec())
+    }
+
+    /// A file of this workspace beneath belay's home.
+    pub(crate) fn file(&self, name: &str) -> String {
+        format!("workspaces/{}/{name}", self.id)
+    }
+
+    /// Appends the records that `decide` makes of the timeline as it is under the lock; returns it with them.
+    pub(crate) fn publish(&self, decide: impl FnOnce(&Timeline) -> Result<Vec<Record>>) -> Result<Timeline> {
+        publish(self.home, &self.id, decide)
+    }
+}
+
+/// Appends to the timeline of the workspace of that id, whose directory may be gone.
+pub(crate) fn publish(
+    home: &Home,
+    id: &str,
+    decide: impl FnOnce(&Timeline) -> Result<Vec<Record>>,
+) -> Result<Timeline> {
+    let disk = home.disk();
+    let (name, lock) = (timeline_name(id), format!("workspaces/{id}/lock"));
+    let _held = disk.lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+    let (mut timeline, log) = Timeline::read(disk, &name)?;
+    let records = decide(&timeline)?;
+    if records.is_empty() {
+        return Ok(timeline);
+    }
+    log.append(disk, &name, &payloads(&records))?;
+    records.into_iter().for_each(|record| timeline.apply(record));
+    if timeline.wants_rewrite(log.len()) {
+        Log::rewrite(disk, &name, &payloads(&timeline.essence()))?;
+    }
+    Ok(timeline)
+}

@@ -1,0 +1,124 @@
+//! Status, disk use, verification and repair.
+
+use belay_session::store::GapKind;
+use belay_session::{Error, Goal};
+
+use crate::bed::{Bed, work};
+use crate::budget::noise;
+
+#[test]
+fn status_tells_what_changed_and_what_is_not_protected() {
+    let bed = Bed::new();
+    bed.ws
+        .dir(".git")
+        .file(".gitignore", "node_modules\n")
+        .file("package.json", "{}")
+        .file("node_modules/x/y", "12345");
+    let status = bed.open().status(work()).unwrap();
+    assert_eq!((status.snapshots, status.latest.is_none(), status.changes.len()), (0, true, 0));
+    let one = bed.snap();
+    bed.ws.file("a", "1").remove("package.json");
+    let status = bed.open().status(work()).unwrap();
+    assert_eq!((status.snapshots, status.latest.unwrap().id), (1, one.id));
+    let changed: Vec<_> =
+        status.changes.iter().map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect();
+    assert!(changed.contains(&"a".to_owned()) && changed.contains(&"package.json".to_owned()), "{changed:?}");
+    bed.ws.file("package.json", "{}");
+    let status = bed.open().status(work()).unwrap();
+    let gap = &status.unprotected[0];
+    assert_eq!(
+        (gap.path.as_slice(), gap.reason, gap.bytes),
+        (b"node_modules".as_slice(), GapKind::Regenerable, Some(5))
+    );
+    assert!(status.budget.used_bytes > 0 && status.budget.limit_bytes > 0 && !status.budget.is_over());
+    assert_eq!(bed.ids().len(), 1, "status takes no snapshot");
+}
+
+#[test]
+fn disk_use_is_told_by_workspace_and_by_snapshot() {
+    let bed = Bed::new();
+    bed.ws.file("big", noise(1, 300_000)).file("small", "1");
+    bed.snap();
+    bed.ws.remove("big").file("middle", noise(2, 100_000));
+    bed.snap();
+    let du = bed.home.du(true).unwrap();
+    let row = &du.workspaces[0];
+    let weights: Vec<u64> = row.snapshots.iter().map(|(_, bytes)| bytes / 50_000).collect();
+    assert_eq!((weights, row.exclusive_bytes / 50_000, du.workspaces.len()), (vec![6, 2], 8, 1));
+    assert!(bed.home.du(false).unwrap().workspaces[0].snapshots.is_empty());
+}
+
+#[test]
+fn content_that_two_workspaces_share_is_stored_once_and_outlives_one() {
+    let bed = Bed::new();
+    bed.ws.file("one/data", noise(1, 300_000)).file("two/data", noise(1, 300_000)).file("two/own", noise(2, 50_000));
+    let (one, two) = (bed.ws.join("one"), bed.ws.join("two"));
+    let take = |dir| bed.open_at(dir).snapshot(&Default::default(), work()).unwrap().snapshot;
+    let (first, second) = (take(&one), take(&two));
+    assert!(second.size_delta < 100_000, "{}", second.size_delta);
+    bed.open_at(&one).delete(&[first.id]).unwrap();
+    bed.home.gc(false).unwrap();
+    assert!(bed.home.verify(true, work()).unwrap().is_sound());
+    std::fs::remove_file(two.join("data")).unwrap();
+    let request = crate::bed::request(Goal::To(Some(second.id)), &[]);
+    bed.open_at(&two).rewind(&request, work(), &mut |_| {}).unwrap();
+    assert_eq!(std::fs::read(two.join("data")).unwrap(), noise(1, 300_000));
+}
+
+#[test]
+fn nothing_is_freed_while_a_timeline_is_damaged_and_repair_sets_the_damage_aside() {
+    let bed = Bed::new();
+    for n in 0..3 {
+        bed.ws.file("a", n.to_string());
+        bed.snap();
+    }
+    let path = bed.ws.home().join(format!("workspaces/{}/timeline", bed.open().id()));
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    assert_eq!(bed.open().timeline().unwrap().snapshots().len(), 2, "the others stay readable");
+    assert!(bed.home.gc(false).is_err());
+    let health = bed.home.verify(false, work()).unwrap();
+    assert_eq!((health.is_sound(), health.timelines.len()), (false, 1));
+    assert_eq!(bed.home.repair(&health).unwrap().records_dropped, 1);
+    assert!(bed.home.verify(true, work()).unwrap().is_sound());
+    assert!(bed.home.gc(false).is_ok());
+    assert_eq!(bed.snap().number, 4);
+}
+
+#[test]
+fn a_flipped_bit_in_the_store_is_named_and_nothing_is_written_from_it() {
+    let bed = Bed::new();
+    bed.ws.file("a", noise(1, 50_000)).file("b", "1");
+    let one = bed.snap();
+    bed.ws.file("a", "wreck").file("b", "2");
+    crate::recover::flip_a_bit_of(&bed, &noise(1, 50_000));
+    let bed = bed.reopened();
+    let health = bed.home.verify(true, work()).unwrap();
+    assert!(!health.is_sound());
+    let (path, snapshot, file) = &health.affected[0];
+    assert_eq!((path.as_path(), &snapshot.id, file.as_slice()), (bed.ws.path(), &one.id, b"a".as_slice()));
+    assert!(matches!(bed.rewind(Goal::To(Some(one.id.clone()))), Err(Error::Damaged { .. })));
+    assert_eq!((bed.text("a").as_str(), bed.text("b").as_str()), ("wreck", "2"), "all or nothing");
+    bed.rewind_part(Goal::To(Some(one.id.clone())), &["b"]).unwrap();
+    assert_eq!(bed.text("b"), "1");
+    bed.ws.file("a", noise(1, 50_000));
+    let report = bed.home.repair(&bed.home.verify(true, work()).unwrap()).unwrap();
+    assert!(report.healed >= 1 && report.lost.is_empty(), "{report:?}");
+    bed.ws.file("a", "wreck");
+    bed.rollback(&one);
+    assert_eq!(std::fs::read(bed.ws.join("a")).unwrap(), noise(1, 50_000));
+}
+
+#[test]
+fn a_store_from_a_newer_belay_is_refused() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    bed.snap();
+    let format = bed.ws.home().join("store/format");
+    let text = std::fs::read_to_string(&format).unwrap().replace("format 1", "format 99");
+    std::fs::write(&format, text).unwrap();
+    let again = belay_session::Home::open(bed.ws.home(), Default::default());
+    assert!(matches!(again, Err(Error::Store(belay_session::store::Error::TooNew { found: 99, .. }))));
+}

@@ -1,0 +1,132 @@
+//! Gets back what can be had: good objects out of damaged packs, lost ones from workspaces that still hold them.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+
+use belay_sys::{Root, Time};
+
+use super::VerifyReport;
+use crate::capture::{CaptureOptions, Limits, Quiet, Source, capture};
+use crate::disk::LockMode;
+use crate::error::{Error, Result};
+use crate::filter::Filter;
+use crate::hash::Hash;
+use crate::manifest::Manifest;
+use crate::objects::{LOCK, MOVE_LOCK, ObjectKind, PACKS, Store, repack};
+use crate::pack::{Pack, PackWriter};
+
+/// What a repair did.
+#[derive(Clone, Debug, Default)]
+pub struct Repair {
+    /// Objects that were found again in a workspace, with the same hash, and stored anew.
+    pub healed: u64,
+    /// Objects that are lost.
+    pub lost: Vec<Hash>,
+    /// Damaged files that were kept beside the store under another name, because something in them is lost.
+    pub set_aside: Vec<String>,
+}
+
+/// Stores damaged objects anew from workspaces that still hold the same bytes, and sets damaged packs aside.
+///
+/// Each workspace comes with a snapshot of it, whose filter says what is looked at.
+pub fn repair(store: &Store, report: &VerifyReport, workspaces: &[(Root, Hash)]) -> Result<Repair> {
+    let packs: BTreeSet<&str> =
+        report.damage.iter().map(|one| one.file.as_str()).filter(|file| is_pack(file)).collect();
+    let set_aside = set_aside(store, &packs)?;
+    for (root, snapshot) in workspaces {
+        recapture(store, root, snapshot)?;
+    }
+    store.reload()?;
+    let wanted: BTreeSet<Hash> = report.damage.iter().flat_map(|one| &one.objects).copied().collect();
+    let (found, lost): (Vec<Hash>, Vec<Hash>) = wanted.into_iter().partition(|key| store.read(key).is_ok());
+    let mut repair = Repair { healed: found.len() as u64, lost, set_aside };
+    if repair.lost.is_empty() {
+        for name in repair.set_aside.drain(..) {
+            store.disk().remove(&name).map_err(Error::disk("remove", &name))?;
+        }
+    }
+    Ok(repair)
+}
+
+fn is_pack(file: &str) -> bool {
+    file.starts_with(PACKS) && file.ends_with(".pack")
+}
+
+/// Moves what is good in the packs into new ones, and renames them so that nobody reads them any more.
+fn set_aside(store: &Store, packs: &BTreeSet<&str>) -> Result<Vec<String>> {
+    let disk = store.disk();
+    let lock = |name| disk.lock(name, LockMode::Exclusive, true).map_err(Error::disk("lock", name));
+    let (_moving, _alone) = (lock(MOVE_LOCK)?, lock(LOCK)?);
+    let mut aside = Vec::new();
+    for name in packs {
+        // A pack that cannot even be opened offers nothing to save.
+        if let Ok(pack) = Pack::open(disk.as_ref(), name) {
+            salvage(store, &pack)?;
+        }
+        let renamed = format!("{}.damaged", name.trim_end_matches(".pack"));
+        disk.rename(name, &renamed).map_err(Error::disk("rename", *name))?;
+        aside.push(renamed);
+    }
+    disk.sync_dir(PACKS).map_err(Error::disk("sync", PACKS))?;
+    store.reload()?;
+    Ok(aside)
+}
+
+/// Writes a pack of those objects of a damaged one that are still what their names say.
+fn salvage(store: &Store, pack: &Pack) -> Result<()> {
+    let (Ok(blocks), Ok(mut objects)) = (pack.blocks(), pack.objects()) else { return Ok(()) };
+    objects.sort_by_key(|(_, place)| (place.block, place.offset));
+    let mut writer = None;
+    for group in objects.chunk_by(|a, b| a.1.block == b.1.block) {
+        let Some(block) = blocks.get(group[0].1.block as usize) else { continue };
+        let Ok(raw) = pack.check_bounds(block).and_then(|()| pack.raw(block)) else { continue };
+        let good: Vec<_> = group
+            .iter()
+            .filter(|(key, place)| place.of(&raw).is_some_and(|bytes| store.algorithm().hash(bytes) == *key))
+            .map(|(key, place)| (*key, place.offset, place.len))
+            .collect();
+        if good.is_empty() {
+            continue;
+        }
+        if writer.is_none() {
+            writer = Some(PackWriter::create(store.disk(), PACKS)?);
+        }
+        let writer = writer.as_mut().expect("it was just made");
+        let kind = if block.tree { ObjectKind::Tree } else { ObjectKind::Content };
+        repack(writer, kind, &raw, &good, &pack.name)?;
+    }
+    match writer {
+        Some(writer) => writer.seal()?.publish().map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Reads a whole workspace, which stores all that the store does not have.
+fn recapture(store: &Store, root: &Root, snapshot: &Hash) -> Result<()> {
+    let keep = Manifest::read(store, snapshot).ok();
+    let filter = keep.as_ref().and_then(|manifest| manifest.filter(store).ok()).unwrap_or_else(Filter::everything);
+    match read_workspace(store, root, &filter, keep.as_ref()) {
+        // The snapshot itself lacks directories that would say what else to look at.
+        Err(Error::Missing(_) | Error::Corrupt { .. }) if keep.is_some() => read_workspace(store, root, &filter, None),
+        other => other,
+    }
+}
+
+fn read_workspace(store: &Store, root: &Root, filter: &Filter, keep: Option<&Manifest>) -> Result<()> {
+    let options = CaptureOptions {
+        root,
+        filter,
+        cache: "repair",
+        is_live: &|_| false,
+        keep,
+        source: Source::Full,
+        limits: Limits { entries_max: u64::MAX, new_bytes_max: u64::MAX, ..Limits::default() },
+        cross_mounts: false,
+        own_prefixes: &[],
+        // Nothing of the snapshot is published, so its time does not matter.
+        clock: &|| Time { sec: 0, nsec: 0 },
+        progress: &Quiet,
+        stop: &AtomicBool::new(false),
+    };
+    capture(store, &options).map(drop)
+}

@@ -1,0 +1,151 @@
+//! The command line as it is typed: global options and one variant for each command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands as c;
+use crate::error::EXIT_CODES;
+
+/// Snapshots of any directory, and the way back.
+///
+/// Belay keeps snapshots of a workspace (any directory; git is not needed) outside of it, complete to the last
+/// permission bit, and takes the workspace back to any of them. Nothing is ever lost on the way: before belay
+/// changes a file it has captured what was there, so every rollback can be undone.
+#[derive(Debug, Parser)]
+#[command(name = "belay", version, max_term_width = 100, after_help = AFTER_HELP, after_long_help = after_long_help())]
+#[command(disable_help_subcommand = false, infer_subcommands = false, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Global {
+    /// Act on the workspace that holds DIR instead of the current directory
+    #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, help_heading = "Global options")]
+    pub(crate) directory: Option<PathBuf>,
+
+    /// Print JSON: one document, or one object a line for lists that can be long
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+
+    /// When to use colour
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = "Global options")]
+    pub(crate) color: Color,
+
+    /// Say nothing but what was asked for, warnings and errors
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub(crate) quiet: bool,
+
+    /// Allow your home directory or `/` as a workspace
+    #[arg(long, global = true, help_heading = "Global options", hide_short_help = true)]
+    pub(crate) yes_really: bool,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Snapshot(c::snapshot::Args),
+    Snapshots(c::snapshots::Args),
+    Status(c::status::Args),
+    Diff(c::diff::Args),
+    Rollback(c::rollback::Args),
+    Undo(c::undo::Args),
+    Redo(c::redo::Args),
+    Restore(c::restore::Args),
+    History(c::history::Args),
+    Cat(c::cat::Args),
+    Ls(c::ls::Args),
+    Find(c::find::Args),
+    Du(c::du::Args),
+    Gc(c::gc::Args),
+    Verify(c::verify::Args),
+    Forget(c::forget::Args),
+    Workspaces(c::workspaces::Args),
+    Config(c::config::Args),
+    Trust(c::trust::Args),
+    Demo(c::demo::Args),
+    Completions(c::completions::Args),
+    #[command(hide = true)]
+    Util(c::util::Args),
+}
+
+const AFTER_HELP: &str = "\
+A snapshot is named by its id or the beginning of it, its label, its number,
+`@latest`, `@-2`, `@safety`, or a time such as `10m ago` or `14:30`.
+`belay demo` shows everything in five seconds.";
+
+const NOTES: &str = "\
+Names of snapshots:
+  snap_w5k9n3, snap_w5   an id, or its beginning when only one snapshot begins so
+  before-refactor        a label
+  12, cp-3               a number in the timeline, a slot of a pool
+  @latest, @-2           the newest, the second before it
+  @pre-run, @safety      the newest before a run, the newest that a rollback made
+  '10m ago', 14:30, 2026-01-20T10:30:00Z
+                         the newest that is not younger than that
+
+Examples:
+  belay snapshot --label before-refactor
+  belay status
+  belay diff @latest --stat
+  belay rollback before-refactor
+  belay undo
+
+Files:
+  $BELAY_HOME, else $XDG_DATA_HOME/belay, else ~/.local/share/belay
+                         snapshots of all workspaces; never inside a workspace
+  ~/.config/belay/config.toml, /etc/belay/corp.toml, belay.toml in a workspace
+                         configuration, also as .yaml; see `belay config list --origin`
+
+Environment:
+  BELAY_HOME             keeps everything, configuration included, in that directory
+  BELAY_SECTION__KEY     overrides a configuration key, for example
+                         BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED=capture
+  BELAY_PAGER, PAGER     the pager for long output; empty for none
+  NO_COLOR, CLICOLOR, CLICOLOR_FORCE
+                         whether to use colour
+
+Exit codes:
+";
+
+fn after_long_help() -> String {
+    let codes = EXIT_CODES.iter().map(|(code, meaning)| format!("  {code:<4} {meaning}\n"));
+    format!("{NOTES}{}", codes.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
+            let long = command.get_after_long_help().map(|help| help.to_string()).unwrap_or_default();
+            assert!(long.contains("Examples:"), "`belay {} --help` has no examples", command.get_name());
+        }
+    }
+}

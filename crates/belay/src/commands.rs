@@ -1,0 +1,58 @@
+//! The commands, one file each: its arguments with their help, and one function that carries it out.
+
+use std::process::ExitCode;
+
+use crate::args::{Cli, Command};
+use crate::context::Context;
+use crate::error::Result;
+
+pub(crate) mod cat;
+pub(crate) mod completions;
+pub(crate) mod config;
+pub(crate) mod demo;
+pub(crate) mod diff;
+pub(crate) mod du;
+pub(crate) mod find;
+pub(crate) mod forget;
+pub(crate) mod gc;
+pub(crate) mod history;
+pub(crate) mod ls;
+pub(crate) mod redo;
+pub(crate) mod restore;
+pub(crate) mod rollback;
+pub(crate) mod snapshot;
+pub(crate) mod snapshots;
+pub(crate) mod status;
+pub(crate) mod trust;
+pub(crate) mod undo;
+pub(crate) mod util;
+pub(crate) mod verify;
+pub(crate) mod workspaces;
+
+/// Carries out the command.
+pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
+    match cli.command {
+        Command::Snapshot(args) => snapshot::run(context, args),
+        Command::Snapshots(args) => snapshots::run(context, args),
+        Command::Status(args) => status::run(context, args),
+        Command::Diff(args) => diff::run(context, args),
+        Command::Rollback(args) => rollback::run(context, args),
+        Command::Undo(args) => undo::run(context, args),
+        Command::Redo(args) => redo::run(context, args),
+        Command::Restore(args) => restore::run(context, args),
+        Command::History(args) => history::run(context, args),
+        Command::Cat(args) => cat::run(context, args),
+        Command::Ls(args) => ls::run(context, args),
+        Command::Find(args) => find::run(context, args),
+        Command::Du(args) => du::run(context, args),
+        Command::Gc(args) => gc::run(context, args),
+        Command::Verify(args) => verify::run(context, args),
+        Command::Forget(args) => forget::run(context, args),
+        Command::Workspaces(args) => workspaces::run(context, args),
+        Command::Config(args) => config::run(context, args),
+        Command::Trust(args) => trust::run(context, args),
+        Command::Demo(args) => demo::run(context, args),
+        Command::Completions(args) => completions::run(context, args),
+        Command::Util(args) => util::run(context, args),
+    }
+}

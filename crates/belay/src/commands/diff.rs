@@ -1,0 +1,128 @@
+//! `belay diff`: what differs between two snapshots, or between a snapshot and the present.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::store::{Change, FileType, Scope};
+use belay_session::{Error, Tree, Workspace};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::patch::{self, Comparison};
+use crate::ui::{Out, quantity};
+use crate::view;
+use crate::view::changes::Line;
+
+/// Show what changed between two snapshots, or since one
+///
+/// Without arguments the last known state is compared with the present: the newest snapshot, or the one that you
+/// went back to since. With one argument it is that snapshot that is compared with the present. Content is shown as a unified patch that `git apply` understands; changes of mode, type, link text, attributes and
+/// owner are shown too.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The older snapshot; the last known state by default
+    #[arg(value_name = "A")]
+    from: Option<String>,
+
+    /// The newer snapshot; the present by default
+    #[arg(value_name = "B")]
+    to: Option<String>,
+
+    /// Only these files and directories
+    #[arg(last = true, value_name = "PATH")]
+    paths: Vec<std::path::PathBuf>,
+
+    /// Count changed lines instead of showing them
+    #[arg(long, conflicts_with = "name_only")]
+    stat: bool,
+
+    /// Only name what changed
+    #[arg(long)]
+    name_only: bool,
+
+    /// Exit with 1 when something differs
+    #[arg(long)]
+    exit_code: bool,
+
+    /// Show N lines around each change
+    #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = 3)]
+    context: usize,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay diff                            what changed since the last known state
+  belay diff before-refactor --stat
+  belay diff snap_a3f9x2 snap_k8m2p1 -- src
+  belay diff @latest -- .env | git apply -R";
+
+/// Compares and prints; 1 with `--exit-code` when something differs.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
+    let from = match &args.from {
+        Some(name) => workspace.resolve(name)?,
+        None => workspace.timeline()?.base().cloned().ok_or(Error::NoSnapshots)?,
+    };
+    let before = workspace.tree(&from)?;
+    let after = match &args.to {
+        Some(name) => workspace.tree(&workspace.resolve(name)?)?,
+        None => present(context, &workspace)?,
+    };
+    let (changes, unknown): (Vec<Change>, Vec<Change>) =
+        workspace.changes(&before, &after, &scope)?.into_iter().partition(|change| !change.opaque);
+    let differs = !changes.is_empty();
+    let comparison = Comparison { workspace: &workspace, before: &before, after: &after };
+    let mut out = context.ui.paged();
+    write(context, &mut out, &comparison, changes, &args)?;
+    out.finish()?;
+    if !unknown.is_empty() {
+        let paths = quantity::count(unknown.len() as u64, "path");
+        context.ui.say(format_args!("{paths} were captured on one side only, so nothing is said about them."));
+    }
+    Ok(if args.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn present(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<Tree> {
+    let meter = context.ui.meter("Looking");
+    Ok(workspace.present(context.work(&meter))?)
+}
+
+fn write(
+    context: &Context<'_>,
+    out: &mut Out,
+    sides: &Comparison<'_>,
+    changes: Vec<Change>,
+    args: &Args,
+) -> Result<()> {
+    if context.ui.json {
+        return changes.iter().try_for_each(|change| out.json(&view::change_json(change)));
+    }
+    let changes = without_filled_directories(changes);
+    if args.name_only {
+        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(change).name())?));
+    }
+    if args.stat {
+        return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };
+    }
+    let raw = !out.is_terminal();
+    for change in changes.into_iter().flat_map(patch::split_retyped) {
+        patch::write_change(out, sides, &change, args.context, raw)?;
+    }
+    Ok(())
+}
+
+/// A directory that comes or goes with what is in it need not be named itself.
+fn without_filled_directories(changes: Vec<Change>) -> Vec<Change> {
+    let filled = |change: &Change, next: Option<&Change>| {
+        let what = change.what();
+        let entry = change.after.as_ref().or(change.before.as_ref());
+        let is_directory = entry.is_some_and(|entry| entry.kind.file_type() == FileType::Dir);
+        let inside = |next: &Change| next.path.strip_prefix(&*change.path).is_some_and(|rest| rest.starts_with(b"/"));
+        is_directory && (what.added || what.removed) && next.is_some_and(inside)
+    };
+    let keep: Vec<bool> = (0..changes.len()).map(|at| !filled(&changes[at], changes.get(at + 1))).collect();
+    changes.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(change, _)| change).collect()
+}

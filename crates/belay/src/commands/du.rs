@@ -1,0 +1,97 @@
+//! `belay du`: what the snapshots cost.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::store::Usage;
+use belay_session::{Du, DuRow, Home};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::quantity::{self, count, size};
+use crate::ui::table::{Cell, Table};
+use crate::ui::{Out, style};
+use crate::view;
+
+/// Show how much space the snapshots take
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Show for each snapshot what deleting it alone would free
+    #[arg(long)]
+    why: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay du
+  belay du --why";
+
+/// Prints the cost of the store, of each workspace, and of each snapshot if asked.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let du = home.du(args.why)?;
+    if context.ui.json {
+        context.ui.print_json(&to_json(&home, &du))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = context.ui.paged();
+    write(&mut out, &home, &du)?;
+    if args.why {
+        du.workspaces.iter().try_for_each(|row| write_snapshots(&mut out, &home, row))?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(out: &mut Out, home: &Home, du: &Du) -> Result<()> {
+    let Usage { packs, objects, stored_bytes, content_bytes } = du.usage;
+    let (packs, objects) = (count(packs, "pack"), count(objects, "object"));
+    writeln!(out, "{} on disk in {}", size(stored_bytes), view::path(home.path()))?;
+    writeln!(out, "{packs}, {objects}, {} before compression\n", size(content_bytes))?;
+    let mut table = Table::new(&["WORKSPACE", "ONLY HERE", "PATH"]);
+    for row in &du.workspaces {
+        let only = size(row.exclusive_bytes);
+        table.row(vec![Cell::new(row.id.as_str(), style::ID), only.into(), view::path(&row.path).into()]);
+    }
+    Ok(table.write(out)?)
+}
+
+fn write_snapshots(out: &mut Out, home: &Home, row: &DuRow) -> Result<()> {
+    writeln!(out, "\n{}", view::path(&row.path))?;
+    let now = home.now().timestamp();
+    let mut table = Table::new(&["ID", "TYPE", "CREATED", "FREED IF DELETED", "HOLDS", "LABEL"]);
+    for (snapshot, freed) in &row.snapshots {
+        table.row(vec![
+            Cell::new(snapshot.id.as_str(), style::ID),
+            snapshot.kind.name().into(),
+            quantity::age(snapshot.created_at, now).into(),
+            size(*freed).into(),
+            size(snapshot.bytes).into(),
+            crate::ui::escape::printable(snapshot.label.as_deref().unwrap_or_default().as_bytes()).into(),
+        ]);
+    }
+    Ok(table.write(out)?)
+}
+
+fn to_json(home: &Home, du: &Du) -> Value {
+    let workspaces = du.workspaces.iter().map(|row| {
+        let weighed =
+            |(snapshot, freed): &(belay_session::Snapshot, u64)| json!({ "id": snapshot.id, "freed_bytes": freed });
+        json!({
+            "workspace": row.id,
+            "path": row.path.to_string_lossy(),
+            "exclusive_bytes": row.exclusive_bytes,
+            "snapshots": row.snapshots.iter().map(weighed).collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "home": home.path().to_string_lossy(),
+        "stored_bytes": du.usage.stored_bytes,
+        "content_bytes": du.usage.content_bytes,
+        "packs": du.usage.packs,
+        "objects": du.usage.objects,
+        "workspaces": workspaces.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,129 @@
+//! `belay forget`: erases paths from all history.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use belay_session::{Forget, ForgetReport};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::ui::quantity::{count, size};
+use crate::view;
+
+/// Erase files or directories from every snapshot of the workspace
+///
+/// For secrets that should never have been captured. The files in the workspace stay. The snapshots are written
+/// anew without the paths, and belay proves that their content is gone from the store. This cannot be undone.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The files and directories; they need not exist any more
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Only show which snapshots hold them
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay forget .env --dry-run
+  belay forget secrets/ id_rsa -y
+
+To keep a path out of future snapshots, add it to snapshots.exclude.additional.";
+
+/// Erases the paths, and proves it.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let paths = context.all_beneath(&workspace, &args.paths)?;
+    if paths.iter().any(Vec::is_empty) {
+        return Err(Failure::refused("that is the whole workspace")
+            .untouched()
+            .hint("to delete snapshots as a whole, use `belay snapshots delete`"));
+    }
+    let plan = workspace.plan_forget(&paths)?;
+    if plan.snapshots.is_empty() {
+        return Err(Failure::not_found("no snapshot holds any of these paths")
+            .untouched()
+            .hint("`belay find NAME` tells which snapshots hold a path"));
+    }
+    if args.dry_run {
+        return dry_run(context, &plan);
+    }
+    if !args.yes {
+        context.ui.say(format_args!(
+            "{} hold them: {}",
+            count(plan.snapshots.len() as u64, "snapshot"),
+            view::ids(&plan.snapshots)
+        ));
+        context.ui.confirm("Erase them from all of these for good? This cannot be undone.")?;
+    }
+    let report = workspace.forget(&plan)?;
+    tell(context, &plan, &report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn dry_run(context: &Context<'_>, plan: &Forget) -> Result<ExitCode> {
+    if context.ui.json {
+        context.ui.print_json(&json!({
+            "dry_run": true,
+            "paths": paths_json(plan),
+            "snapshots": plan.snapshots.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        let mut out = context.ui.out();
+        writeln!(
+            out,
+            "Would rewrite {}: {}",
+            count(plan.snapshots.len() as u64, "snapshot"),
+            view::ids(&plan.snapshots)
+        )?;
+        out.finish()?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<()> {
+    if context.ui.json {
+        return context.ui.print_json(&json!({
+            "paths": paths_json(plan),
+            "rewritten": report.rewritten.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
+            "gone": report.gone.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
+            "shared": report.shared.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
+            "freed_bytes": report.freed_bytes,
+        }));
+    }
+    let mut out = context.ui.out();
+    writeln!(
+        out,
+        "Rewrote {} (freed {}).",
+        count(report.rewritten.len() as u64, "snapshot"),
+        size(report.freed_bytes)
+    )?;
+    writeln!(
+        out,
+        "Gone from the store, looked for each and found none: {}.",
+        count(report.gone.len() as u64, "object")
+    )?;
+    report.gone.iter().try_for_each(|hash| writeln!(out, "  {hash}"))?;
+    out.finish()?;
+    if !report.shared.is_empty() {
+        let still = count(report.shared.len() as u64, "object");
+        context.ui.warn(format_args!("{still} remain, because another path or workspace holds the same content"));
+        context.ui.hint("`belay find` helps to find it; forget that path as well");
+    }
+    context.ui.hint("the files in the workspace are untouched; the next snapshot takes them again unless snapshots.exclude.additional names them");
+    Ok(())
+}
+
+fn paths_json(plan: &Forget) -> Value {
+    plan.paths.iter().map(|path| Value::from(String::from_utf8_lossy(path))).collect()
+}

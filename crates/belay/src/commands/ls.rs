@@ -1,0 +1,152 @@
+//! `belay ls`: what a snapshot holds.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use belay_session::store::{Entry, FileType, Kind};
+use belay_session::{Snapshot, Tree, Workspace};
+use serde_json::{Map, Value};
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::ui::{Out, escape, quantity, style};
+use crate::view;
+
+/// List what a snapshot holds, and what it lacks
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The snapshot
+    #[arg(value_name = "SNAP")]
+    snapshot: String,
+
+    /// A file or directory; the whole workspace by default
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+
+    /// Show mode, owner, size and time
+    #[arg(short, long)]
+    long: bool,
+
+    /// List what is in directories, too
+    #[arg(short = 'R', long)]
+    recursive: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay ls @latest
+  belay ls -l before-refactor src
+  belay ls -R snap_k8m2p1 --json
+
+A name in brackets was seen but not captured; the reason follows.";
+
+/// Prints the entries in the order of their names.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let path = match &args.path {
+        Some(path) => context.beneath(&workspace, path)?,
+        None => Vec::new(),
+    };
+    let snapshot = workspace.resolve(&args.snapshot)?;
+    let tree = workspace.tree(&snapshot)?;
+    let entry = workspace.entry(&tree, &path)?.ok_or_else(|| {
+        Failure::not_found(format!("{} is not in {}", view::relative(&path), snapshot.id))
+            .hint("`belay find NAME` tells which snapshots hold a path")
+    })?;
+    let mut lister =
+        Lister { workspace: &workspace, tree: &tree, out: context.ui.paged(), json: context.ui.json, args: &args };
+    if matches!(entry.kind, Kind::Dir { .. }) {
+        lister.directory(&path)?;
+    } else {
+        lister.entry(&path, &entry)?;
+    }
+    lister.out.finish()?;
+    say_gaps(context, &workspace, &tree, &snapshot)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Lister<'a> {
+    workspace: &'a Workspace<'a>,
+    tree: &'a Tree,
+    out: Out,
+    json: bool,
+    args: &'a Args,
+}
+
+impl Lister<'_> {
+    /// An explicit stack, because trees may be deeper than ours.
+    fn directory(&mut self, path: &[u8]) -> Result<()> {
+        let mut waiting = self.children(path)?;
+        while let Some((path, entry)) = waiting.pop() {
+            self.entry(&path, &entry)?;
+            if self.args.recursive && matches!(entry.kind, Kind::Dir { .. }) {
+                waiting.extend(self.children(&path)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn children(&self, path: &[u8]) -> Result<Vec<(Vec<u8>, Entry)>> {
+        let entries = self.workspace.list(self.tree, path)?.unwrap_or_default();
+        let joined = |entry: Entry| {
+            let separator: &[u8] = if path.is_empty() { b"" } else { b"/" };
+            ([path, separator, &entry.name].concat(), entry)
+        };
+        Ok(entries.into_iter().rev().map(joined).collect())
+    }
+
+    fn entry(&mut self, path: &[u8], entry: &Entry) -> Result<()> {
+        if self.json {
+            return self.out.json(&to_json(path, entry));
+        }
+        let line = if self.args.long { long_line(path, entry) } else { name(path, entry) };
+        Ok(writeln!(self.out, "{line}")?)
+    }
+}
+
+fn name(path: &[u8], entry: &Entry) -> String {
+    let text = view::relative(path);
+    let slash = if entry.kind.file_type() == FileType::Dir { "/" } else { "" };
+    match &entry.kind {
+        Kind::Opaque { reason, .. } => {
+            let dim = style::DIM;
+            format!("{dim}[{text}{slash}] {}{dim:#}", view::opaque_name(*reason))
+        }
+        _ => format!("{text}{slash}"),
+    }
+}
+
+fn long_line(path: &[u8], entry: &Entry) -> String {
+    let (mode, amount) = (view::mode_text(entry), view::amount(entry));
+    let time = view::mtime(entry).map(quantity::moment).unwrap_or_default();
+    let link = match &entry.kind {
+        Kind::Symlink(target) => format!(" -> {}", escape::printable(target)),
+        _ => String::new(),
+    };
+    let (uid, gid) = (entry.meta.uid, entry.meta.gid);
+    format!("{mode} {uid:>5} {gid:>5} {amount:>8} {time:<19} {}{link}", name(path, entry))
+}
+
+fn to_json(path: &[u8], entry: &Entry) -> Value {
+    let mut object = Map::new();
+    escape::put_path(&mut object, "path", path);
+    if let Value::Object(more) = view::entry_json(entry) {
+        object.extend(more);
+    }
+    object.into()
+}
+
+fn say_gaps(context: &Context<'_>, workspace: &Workspace<'_>, tree: &Tree, snapshot: &Snapshot) -> Result<()> {
+    if !snapshot.is_partial() || context.ui.json {
+        return Ok(());
+    }
+    context.ui.warn(format_args!("{} lacks {}:", snapshot.id, quantity::count(snapshot.gaps, "path")));
+    let coverage = tree.coverage(workspace.home().store())?;
+    for gap in coverage.gaps.iter().filter(|gap| !gap.kind.is_wanted()) {
+        context.ui.tell(format_args!("  {}", view::gap(gap)));
+    }
+    Ok(())
+}

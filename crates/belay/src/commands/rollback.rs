@@ -1,0 +1,128 @@
+//! `belay rollback`: takes the workspace, or a part of it, back to a snapshot.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use belay_session::{Error, Goal, Workspace};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Failure, Kind, Result};
+use crate::rewind::rewind;
+use crate::view;
+
+/// Take the workspace back to a snapshot
+///
+/// Captures the present first (a safety snapshot), then changes only what differs. What the snapshot did not
+/// capture is never touched. Without SNAP it goes back to the state before the latest run, or else to the last known
+/// state: the newest snapshot, or the one that you went back to since. On a terminal it shows the plan and asks.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The snapshot to go back to
+    #[arg(value_name = "SNAP")]
+    snapshot: Option<String>,
+
+    /// Only these files and directories
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Write the snapshot into this new or empty directory instead, and leave the workspace alone
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dry_run", "mtime"])]
+    to: Option<PathBuf>,
+
+    #[command(flatten)]
+    how: How,
+}
+
+/// How to go about a change of the workspace.
+#[derive(Debug, clap::Args)]
+pub(crate) struct How {
+    /// Only show what would be done
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// Do not ask
+    #[arg(short, long)]
+    pub(crate) yes: bool,
+
+    /// Give restored files the time they had, or the present one so that build tools see the change
+    ///
+    /// By default files get their old time when build outputs were captured too, and a fresh one otherwise.
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) mtime: Option<Mtime>,
+}
+
+/// Which modification time a restored file gets.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Mtime {
+    /// The one it had
+    Exact,
+    /// The present
+    Fresh,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay rollback                        to before the latest run, or the last known state
+  belay rollback before-refactor
+  belay rollback @latest src tests      only these
+  belay rollback snap_k8m2p1 --dry-run
+  belay rollback '10m ago' -y
+  belay rollback snap_k8m2p1 --to ./restored
+
+`belay undo` takes it back.";
+
+/// Goes back, or writes the snapshot elsewhere.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let paths = context.all_beneath(&workspace, &args.paths)?;
+    if let Some(name) = &args.snapshot {
+        check_name(context, &workspace, name)?;
+    }
+    match &args.to {
+        Some(to) => extract(context, &workspace, args.snapshot.as_deref(), &paths, to),
+        None => rewind(context, &workspace, Goal::To(args.snapshot), paths, &args.how),
+    }
+}
+
+/// Someone who types a path where a snapshot is expected is told how to say it.
+fn check_name(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<()> {
+    match workspace.resolve(name) {
+        Err(error @ Error::UnknownSnapshot { .. }) if context.directory()?.join(name).symlink_metadata().is_ok() => {
+            Err(Failure::from(error).hint(format!("to bring back the path: `belay restore @latest {name}`")))
+        }
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(()),
+    }
+}
+
+fn extract(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    name: Option<&str>,
+    paths: &[Vec<u8>],
+    to: &std::path::Path,
+) -> Result<ExitCode> {
+    let snapshot = match name {
+        Some(name) => workspace.resolve(name)?,
+        None => workspace.default_target()?,
+    };
+    let meter = context.ui.meter("Extracting");
+    let applied = workspace.extract(&snapshot, paths, &context.directory()?.join(to), context.work(&meter))?;
+    drop(meter);
+    let incomplete = !applied.left.is_empty();
+    if context.ui.json {
+        context.ui.print_json(&json!({
+            "snapshot": view::snapshot_json(&snapshot),
+            "to": to.to_string_lossy(),
+            "written": applied.changed,
+            "left": applied.left.iter().map(view::left_json).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        context.ui.say(format_args!("Extracting {} to {}... done", snapshot.id, view::path(to)));
+        view::say_left(context.ui, &applied.left);
+    }
+    Ok(if incomplete { ExitCode::from(Kind::Incomplete.exit_code()) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,157 @@
+//! `belay snapshot`: captures the workspace now.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use belay_session::store::Algorithm;
+use belay_session::{SnapshotRequest, Taken, Workspace};
+use serde_json::Value;
+
+use crate::context::{self, Context};
+use crate::error::{Failure, Result};
+use crate::ui::quantity;
+use crate::view;
+
+/// Take a snapshot of the workspace
+///
+/// Captures every file, directory and link with its permissions, owners and attributes, `.git` and git-ignored
+/// files included. Left out are only directories that can be made again, such as `node_modules` or `target`, and
+/// what your configuration excludes; belay names them and their size. Prints the snapshot's id.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A name for the snapshot, unique in the workspace
+    #[arg(short, long, value_name = "NAME")]
+    label: Option<String>,
+
+    /// A longer note
+    #[arg(short, long, value_name = "TEXT")]
+    description: Option<String>,
+
+    /// Capture everything, regenerable and excluded directories too
+    #[arg(short, long)]
+    all: bool,
+
+    /// Read every byte, instead of trusting that files whose times, size and inode are unchanged are the same
+    #[arg(long, hide_short_help = true)]
+    full: bool,
+
+    /// Make this very directory a workspace, even if it lies inside one
+    #[arg(long, hide_short_help = true)]
+    here: bool,
+
+    /// The hash function of a store that does not exist yet
+    #[arg(long, value_name = "NAME", value_parser = ["blake3", "sha256"], hide_short_help = true)]
+    hash: Option<String>,
+
+    /// A directory in the workspace; the current one by default
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay snapshot
+  belay snapshot --label before-refactor --description 'works, but slow'
+  belay snapshot --all          node_modules, target and their like too
+  belay snapshot ~/projects/shop
+  id=$(belay snapshot -q)       only the id goes to standard output";
+
+/// Takes the snapshot and prints its name.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let algorithm = args.hash.as_deref().and_then(Algorithm::from_name);
+    let home = context.home_with(algorithm.unwrap_or_default())?;
+    let directory = match &args.path {
+        Some(path) => context.directory()?.join(path),
+        None => context.directory()?,
+    };
+    let workspace = context.workspace_or_new(&home, &directory, args.here)?;
+    if algorithm.is_some_and(|asked| home.store().algorithm() != asked) {
+        return Err(Failure::refused("the store exists already, with another hash function")
+            .untouched()
+            .hint("use another BELAY_HOME for a store of its own"));
+    }
+    let meter = context.ui.meter("Capturing");
+    let request = SnapshotRequest {
+        label: args.label,
+        description: args.description,
+        all: args.all,
+        full: args.full,
+        ..SnapshotRequest::default()
+    };
+    let taken = workspace.snapshot(&request, context.work(&meter))?;
+    drop(meter);
+    report(context, &workspace, &taken)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Result<()> {
+    if context.ui.json {
+        context.ui.print_json(&to_json(workspace, taken))?;
+    } else {
+        let mut out = context.ui.out();
+        writeln!(out, "{}", view::snapshot_name(&taken.snapshot))?;
+        out.finish()?;
+    }
+    if let Some(news) = context::news_of(&taken.arrival) {
+        context.ui.say(news);
+    }
+    if !taken.thinned.deleted.is_empty() {
+        let went = quantity::count(taken.thinned.deleted.len() as u64, "old snapshot");
+        let freed = quantity::size(taken.thinned.freed_bytes);
+        context.ui.say(format_args!("The budget was reached: {went} went (freed {freed})."));
+    }
+    if taken.over_budget {
+        context.ui.warn("the store is over its budget, and nothing more may go by itself");
+        context.ui.hint("`belay du --why` shows what takes the space; raise snapshots.retention.budget to keep it");
+    }
+    if taken.snapshot.number == 1 {
+        say_what_is_left_out(context, workspace, taken)?;
+    }
+    warn_of_gaps(context, workspace, taken)
+}
+
+/// Said once, with the first snapshot; `belay status` says it any time.
+fn say_what_is_left_out(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Result<()> {
+    const NAMED_MAX: usize = 3;
+    let coverage = workspace.tree(&taken.snapshot)?.coverage(workspace.home().store())?;
+    let out: Vec<String> = coverage.gaps.iter().filter(|gap| gap.kind.is_wanted()).map(view::gap).collect();
+    if !out.is_empty() {
+        let more = out.len().saturating_sub(NAMED_MAX);
+        let more = if more == 0 { String::new() } else { format!(" and {} more", quantity::grouped(more as u64)) };
+        context.ui.say(format_args!("Left out: {}{more}", out[..out.len().min(NAMED_MAX)].join(", ")));
+        context.ui.hint("`belay status` shows how much that is; `belay snapshot --all` captures it too");
+    }
+    Ok(())
+}
+
+/// Whatever should have been captured and was not is named at once, not when it is missed.
+fn warn_of_gaps(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Result<()> {
+    const NAMED_MAX: usize = 5;
+    if !taken.snapshot.is_partial() || context.ui.json {
+        return Ok(());
+    }
+    let id = &taken.snapshot.id;
+    let coverage = workspace.tree(&taken.snapshot)?.coverage(workspace.home().store())?;
+    let gaps = coverage.gaps.iter().filter(|gap| !gap.kind.is_wanted());
+    context.ui.warn(format_args!("{id} lacks {}:", quantity::count(taken.snapshot.gaps, "path")));
+    for gap in gaps.take(NAMED_MAX) {
+        context.ui.tell(format_args!("  {}", view::gap(gap)));
+    }
+    if taken.snapshot.gaps > NAMED_MAX as u64 {
+        context.ui.tell(format_args!("  … `belay ls {id}` names all"));
+    }
+    Ok(())
+}
+
+fn to_json(workspace: &Workspace<'_>, taken: &Taken) -> Value {
+    let mut value = view::snapshot_json(&taken.snapshot);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("workspace".to_owned(), workspace.id().into());
+        object.insert("files_read".to_owned(), taken.files_read.into());
+        object.insert("thinned".to_owned(), taken.thinned.deleted.iter().map(|gone| gone.id.clone()).collect());
+        object.insert("over_budget".to_owned(), taken.over_budget.into());
+    }
+    value
+}

@@ -1,0 +1,289 @@
+//! `belay snapshots`: lists, prunes and deletes snapshots.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::{PruneRule, Pruned, Snapshot, Timeline, Workspace};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::ui::quantity;
+use crate::ui::table::{Cell, Table};
+use crate::ui::{escape, style};
+use crate::view;
+
+/// List, prune or delete snapshots
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    action: Option<Action>,
+
+    #[command(flatten)]
+    list: ListArgs,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Action {
+    List(ListArgs),
+    Prune(PruneArgs),
+    Delete(DeleteArgs),
+}
+
+/// List the snapshots of the workspace, oldest first
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = LIST_EXAMPLES)]
+struct ListArgs {
+    /// Show only the newest N
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// Show only snapshots of this type, such as manual, pre-run or safety
+    #[arg(short = 't', long = "type", value_name = "TYPE", value_parser = KINDS)]
+    kind: Option<String>,
+
+    /// Show number, exact time, files, bytes and description too
+    #[arg(short, long)]
+    long: bool,
+}
+
+/// Delete old snapshots by a rule, and give the space back
+///
+/// Labelled, pre-run and safety snapshots go last. `belay gc` is not needed afterwards.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = PRUNE_EXAMPLES)]
+#[command(group = clap::ArgGroup::new("rule").required(true).args(["keep", "older_than", "budget"]))]
+struct PruneArgs {
+    /// Keep the N most worthwhile, delete the rest
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+
+    /// Delete what is older than this, such as 7d or 36h
+    #[arg(long, value_name = "SPAN", value_parser = belay_session::parse_span)]
+    older_than: Option<SignedDuration>,
+
+    /// Delete until the store takes no more than this, such as 2GiB
+    #[arg(long, value_name = "SIZE", value_parser = belay_session::parse_size)]
+    budget: Option<u64>,
+
+    /// Only show what would be deleted
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+/// Delete snapshots by name
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = DELETE_EXAMPLES)]
+struct DeleteArgs {
+    /// The snapshots
+    #[arg(required = true, value_name = "SNAP")]
+    snapshots: Vec<String>,
+
+    /// Only show what would be deleted
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+const KINDS: [&str; 10] = ["pre-run", "git", "build", "idle", "auto", "manual", "turn", "tool", "safety", "final"];
+
+const EXAMPLES: &str = "\
+Examples:
+  belay snapshots
+  belay snapshots --long -n 20
+  belay snapshots prune --keep 5
+  belay snapshots delete snap_k8m2p1
+
+Marks in the list:
+  *  the snapshot lacks something that it should hold (unreadable, over a limit); `belay ls` shows what";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  belay snapshots list
+  belay snapshots list --type safety --json";
+
+const PRUNE_EXAMPLES: &str = "\
+Examples:
+  belay snapshots prune --keep 5 --dry-run
+  belay snapshots prune --older-than 7d -y
+  belay snapshots prune --budget 2GiB";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  belay snapshots delete before-refactor
+  belay snapshots delete snap_k8m2p1 snap_v7n4q9 -y";
+
+/// Lists, prunes or deletes.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    match args.action {
+        None => list(context, &workspace, &args.list)?,
+        Some(Action::List(args)) => list(context, &workspace, &args)?,
+        Some(Action::Prune(args)) => prune(context, &workspace, &args)?,
+        Some(Action::Delete(args)) => delete(context, &workspace, &args)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(context: &Context<'_>, workspace: &Workspace<'_>, args: &ListArgs) -> Result<()> {
+    let timeline = workspace.timeline()?;
+    let of_type = |snapshot: &&Snapshot| args.kind.as_deref().is_none_or(|kind| snapshot.kind.name() == kind);
+    let mut shown: Vec<&Snapshot> = timeline.snapshots().iter().filter(of_type).collect();
+    let hidden = args.limit.map_or(0, |limit| shown.len().saturating_sub(limit));
+    shown.drain(..hidden);
+    if context.ui.json {
+        let snapshots: Vec<_> = shown.iter().map(|snapshot| view::snapshot_json(snapshot)).collect();
+        let path = workspace.path().to_string_lossy();
+        return context.ui.print_json(&json!({ "workspace": workspace.id(), "path": path, "snapshots": snapshots }));
+    }
+    warn_of_damage(context, &timeline);
+    let mut out = context.ui.paged();
+    write_table(&mut out, &shown, args.long, workspace.home().now().timestamp())?;
+    if !shown.is_empty() {
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", footer(&timeline, shown.len()))?;
+    out.finish()
+}
+
+fn footer(timeline: &Timeline, shown: usize) -> String {
+    let all = timeline.snapshots();
+    let backend = all.last().map(|snapshot| snapshot.backend).unwrap_or_default().name();
+    let counted = quantity::count(all.len() as u64, "snapshot");
+    match all.len() - shown {
+        0 => format!("{counted} (backend: {backend})"),
+        _ => format!("{} of {counted} (backend: {backend})", quantity::grouped(shown as u64)),
+    }
+}
+
+fn write_table(out: &mut dyn Write, shown: &[&Snapshot], long: bool, now: Timestamp) -> Result<()> {
+    const SHORT: &[&str] = &["ID", "TYPE", "SIZE", "CREATED", "CP", "LABEL"];
+    const LONG: &[&str] = &["NUMBER", "ID", "TYPE", "SIZE", "CREATED", "CP", "FILES", "BYTES", "LABEL", "DESCRIPTION"];
+    let mut table = Table::new(if long { LONG } else { SHORT });
+    for snapshot in shown {
+        table.row(if long { long_row(snapshot) } else { short_row(snapshot, now) });
+    }
+    Ok(table.write(out)?)
+}
+
+fn short_row(snapshot: &Snapshot, now: Timestamp) -> Vec<Cell> {
+    let [id, kind, size] = first_cells(snapshot);
+    let created = quantity::age(snapshot.created_at, now);
+    vec![id, kind, size, created.into(), checkpoint(snapshot), text(snapshot.label.as_deref())]
+}
+
+fn long_row(snapshot: &Snapshot) -> Vec<Cell> {
+    let [id, kind, size] = first_cells(snapshot);
+    vec![
+        snapshot.number.to_string().into(),
+        id,
+        kind,
+        size,
+        quantity::moment(snapshot.created_at).into(),
+        checkpoint(snapshot),
+        quantity::grouped(snapshot.files).into(),
+        quantity::size(snapshot.bytes).into(),
+        text(snapshot.label.as_deref()),
+        text(snapshot.description.as_deref()),
+    ]
+}
+
+fn first_cells(snapshot: &Snapshot) -> [Cell; 3] {
+    let mark = if snapshot.is_partial() { "*" } else { "" };
+    let size =
+        if snapshot.size_delta == 0 { "-".to_owned() } else { format!("+{}", quantity::size(snapshot.size_delta)) };
+    [Cell::new(format!("{}{mark}", snapshot.id), style::ID), snapshot.kind.name().into(), size.into()]
+}
+
+fn checkpoint(snapshot: &Snapshot) -> Cell {
+    snapshot.checkpoint().unwrap_or_default().into()
+}
+
+fn text(text: Option<&str>) -> Cell {
+    escape::printable(text.unwrap_or_default().as_bytes()).into()
+}
+
+fn warn_of_damage(context: &Context<'_>, timeline: &Timeline) {
+    for damage in timeline.damage() {
+        context.ui.warn(format_args!("{} is damaged at byte {}: {}", damage.file, damage.offset, damage.detail));
+    }
+    if !timeline.damage().is_empty() {
+        context.ui.hint("the other snapshots are unharmed; `belay verify --repair` sets the damage aside");
+    }
+}
+
+fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> Result<()> {
+    let rule = match (args.keep, args.older_than, args.budget) {
+        (Some(keep), _, _) => PruneRule::Keep(keep),
+        (_, Some(span), _) => PruneRule::OlderThan(span),
+        (_, _, budget) => PruneRule::Budget(budget.unwrap_or(u64::MAX)),
+    };
+    let plan = workspace.plan_prune(rule)?;
+    if args.dry_run || plan.delete.is_empty() {
+        let would = Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes };
+        return report(context, &plan.keep, &would, true);
+    }
+    if !args.yes {
+        let gone = quantity::count(plan.delete.len() as u64, "snapshot");
+        context.ui.say(format_args!("Would delete: {}", view::ids(&plan.delete)));
+        context.ui.confirm(&format!("Delete {gone} for good?"))?;
+    }
+    let pruned = workspace.prune(&plan)?;
+    report(context, &plan.keep, &pruned, false)
+}
+
+fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -> Result<()> {
+    let mut gone: Vec<Snapshot> = Vec::new();
+    for name in &args.snapshots {
+        let snapshot = workspace.resolve(name)?;
+        if !gone.iter().any(|other| other.id == snapshot.id) {
+            gone.push(snapshot);
+        }
+    }
+    let timeline = workspace.timeline()?;
+    let stays = |snapshot: &&Snapshot| !gone.iter().any(|other| other.id == snapshot.id);
+    let keep: Vec<Snapshot> = timeline.snapshots().iter().rev().filter(stays).cloned().collect();
+    if args.dry_run {
+        return report(context, &keep, &Pruned { deleted: gone, freed_bytes: 0 }, true);
+    }
+    if !args.yes {
+        context.ui.confirm(&format!("Delete {} for good?", view::ids(&gone)))?;
+    }
+    let ids: Vec<String> = gone.iter().map(|snapshot| snapshot.id.clone()).collect();
+    let pruned = workspace.delete(&ids)?;
+    if pruned.deleted.is_empty() {
+        return Err(Failure::not_found("they were deleted by somebody else in the meantime"));
+    }
+    report(context, &keep, &pruned, false)
+}
+
+fn report(context: &Context<'_>, keep: &[Snapshot], pruned: &Pruned, dry_run: bool) -> Result<()> {
+    if context.ui.json {
+        return context.ui.print_json(&json!({
+            "dry_run": dry_run,
+            "kept": keep.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
+            "deleted": view::snapshots_json(&pruned.deleted),
+            "freed_bytes": pruned.freed_bytes,
+        }));
+    }
+    let mut out = context.ui.out();
+    writeln!(out, "Keeping: {}", if keep.is_empty() { "none".to_owned() } else { view::ids(keep) })?;
+    let gone = quantity::count(pruned.deleted.len() as u64, "snapshot");
+    let freed = quantity::size(pruned.freed_bytes);
+    match (pruned.deleted.is_empty(), dry_run) {
+        (true, _) => writeln!(out, "Deleting: nothing")?,
+        (false, true) => writeln!(out, "Would delete: {} ({gone}, about {freed})", view::ids(&pruned.deleted))?,
+        (false, false) => writeln!(out, "Deleting: {gone} (freed {freed})")?,
+    }
+    out.finish()
+}

@@ -1,0 +1,185 @@
+//! `belay status`: where the workspace stands, what changed, what is not protected.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::store::GapKind;
+use belay_session::{Status, Unprotected, Workspace};
+use serde_json::{Map, Value, json};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::quantity::{self, count, grouped, size};
+use crate::ui::{Out, escape, style};
+use crate::view::{self, changes};
+
+/// Show the last snapshot, what changed since, and what is not protected
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Name every changed and every unprotected path, instead of the first few
+    #[arg(short, long)]
+    all: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay status
+  belay status --all
+  belay status --json | jq .changed
+
+Letters:
+  A  added    D  deleted    M  content changed    T  of another type
+  m  only permissions, attributes or owner changed";
+
+/// Prints the status.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let meter = context.ui.meter("Looking");
+    let mut status = workspace.status(context.work(&meter))?;
+    // What only one side captured is among the unprotected already.
+    status.changes.retain(|change| !change.opaque);
+    drop(meter);
+    if context.ui.json {
+        context.ui.print_json(&to_json(&workspace, &status))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for damage in &status.damage {
+        context.ui.warn(format_args!("{} is damaged at byte {}: {}", damage.file, damage.offset, damage.detail));
+    }
+    let mut out = context.ui.paged();
+    write(&mut out, &workspace, &status, if args.all { usize::MAX } else { LINES_MAX })?;
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// More lines than this need `--all`.
+const LINES_MAX: usize = 20;
+
+fn write(out: &mut Out, workspace: &Workspace<'_>, status: &Status, lines_max: usize) -> Result<()> {
+    heading(out, "Workspace", &format!("{} ({})", view::path(workspace.path()), workspace.id()))?;
+    match &status.base {
+        Some(base) => {
+            let now = workspace.home().now().timestamp();
+            let (name, age) = (view::snapshot_name(base), quantity::age(base.created_at, now));
+            let back = status.rewound_at.map(|at| format!(", taken back to it {}", quantity::age(at, now)));
+            let all = count(status.snapshots as u64, "snapshot");
+            heading(
+                out,
+                "Snapshot",
+                &format!("{name}, {}, {age}{} ({all})", base.kind.name(), back.unwrap_or_default()),
+            )?;
+            write_changes(out, status, lines_max)?;
+        }
+        None => heading(out, "Snapshot", "none yet; take one with `belay snapshot`")?,
+    }
+    write_unprotected(out, &status.unprotected, lines_max)?;
+    let budget = &status.budget;
+    let (used, limit, free) = (size(budget.used_bytes), size(budget.limit_bytes), size(budget.free_bytes));
+    heading(out, "Budget", &format!("{used} of {limit} used; {free} free on the disk"))
+}
+
+fn heading(out: &mut Out, name: &str, text: &str) -> Result<()> {
+    let style = style::HEADING;
+    Ok(writeln!(out, "{style}{name:<12}{style:#} {text}")?)
+}
+
+fn write_changes(out: &mut Out, status: &Status, lines_max: usize) -> Result<()> {
+    if status.changes.is_empty() {
+        return heading(out, "Changed", "nothing since then");
+    }
+    heading(out, "Changed", &format!("{} since then", count(status.changes.len() as u64, "path")))?;
+    let lines = changes::collapse(status.changes.iter().map(changes::Line::from));
+    for line in lines.iter().take(lines_max) {
+        writeln!(out, "  {}", line.status())?;
+    }
+    more(out, lines.len(), lines_max)
+}
+
+fn write_unprotected(out: &mut Out, unprotected: &[Unprotected], lines_max: usize) -> Result<()> {
+    if unprotected.is_empty() {
+        return heading(out, "Protected", "everything");
+    }
+    let total: u64 = unprotected.iter().filter_map(|one| one.bytes).sum();
+    let counted = count(unprotected.len() as u64, "path");
+    heading(out, "Unprotected", &format!("{counted}, {}", size(total)))?;
+    for one in unprotected.iter().take(lines_max) {
+        writeln!(out, "  {}", line_of(one))?;
+    }
+    more(out, unprotected.len(), lines_max)?;
+    for advice in advice(unprotected) {
+        writeln!(out, "  {advice}")?;
+    }
+    Ok(())
+}
+
+fn line_of(one: &Unprotected) -> String {
+    let style = if one.reason.is_wanted() { style::DIM } else { style::CAUTION };
+    let at_least = if one.at_least { "over " } else { "" };
+    let bytes = one.bytes.map(|bytes| format!(", {at_least}{}", size(bytes))).unwrap_or_default();
+    let detail =
+        if one.detail.is_empty() { String::new() } else { format!(": {}", escape::printable(one.detail.as_bytes())) };
+    format!("{} {style}({}{detail}{bytes}){style:#}", view::relative(&one.path), view::gap_name(one.reason))
+}
+
+/// How to protect what is not, once for each reason.
+fn advice(unprotected: &[Unprotected]) -> Vec<&'static str> {
+    let has = |kind: GapKind| unprotected.iter().any(|one| one.reason == kind);
+    let all = [
+        (
+            has(GapKind::Regenerable),
+            "To protect what can be made again: belay snapshot --all, or snapshots.exclude.gitignored = \"capture\"",
+        ),
+        (
+            has(GapKind::GitIgnored),
+            "To protect what git ignores: snapshots.exclude.gitignored = \"regenerable\" or \"capture\"",
+        ),
+        (has(GapKind::Excluded), "Excluded by your configuration: belay config list --origin snapshots.exclude"),
+        (has(GapKind::Unreadable), "Unreadable for you; no rollback will touch it"),
+        (
+            has(GapKind::Mount),
+            "Another filesystem is mounted there; it is not crossed unless snapshots.cross_mounts is set",
+        ),
+        (has(GapKind::Hung), "It did not answer in time; no rollback will touch it"),
+        (has(GapKind::OverLimit), "Over a limit: raise snapshots.max_entries or snapshots.max_bytes"),
+    ];
+    all.iter().filter(|(yes, _)| *yes).map(|(_, text)| *text).collect()
+}
+
+fn more(out: &mut Out, all: usize, shown: usize) -> Result<()> {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        more => Ok(writeln!(out, "  … and {} more (--all names them)", grouped(more as u64))?),
+    }
+}
+
+fn to_json(workspace: &Workspace<'_>, status: &Status) -> Value {
+    json!({
+        "workspace": workspace.id(),
+        "path": workspace.path().to_string_lossy(),
+        "snapshots": status.snapshots,
+        "base": status.base.as_ref().map(view::snapshot_json),
+        "rewound_at": status.rewound_at.map(|at| at.to_string()),
+        "changed": status.changes.iter().map(view::change_json).collect::<Vec<_>>(),
+        "unprotected": status.unprotected.iter().map(unprotected_json).collect::<Vec<_>>(),
+        "budget": {
+            "used_bytes": status.budget.used_bytes,
+            "limit_bytes": status.budget.limit_bytes,
+            "free_bytes": status.budget.free_bytes,
+        },
+        "damage": status.damage.iter().map(|damage| json!({
+            "file": damage.file, "offset": damage.offset, "detail": damage.detail,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn unprotected_json(one: &Unprotected) -> Value {
+    let mut object = Map::new();
+    escape::put_path(&mut object, "path", &one.path);
+    object.insert("reason".to_owned(), view::gap_name(one.reason).into());
+    object.insert("detail".to_owned(), one.detail.as_str().into());
+    object.insert("bytes".to_owned(), one.bytes.into());
+    object.insert("at_least".to_owned(), one.at_least.into());
+    object.into()
+}

@@ -1,0 +1,136 @@
+//! `belay verify`: finds damage in the store, and heals what can be healed.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::{Health, Home, RepairReport};
+use serde_json::{Map, Value, json};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::quantity::{count, size};
+use crate::ui::{Out, escape, style};
+use crate::view;
+
+/// Check that every snapshot can be restored
+///
+/// Checks that everything a snapshot needs is there, and with --deep that every byte is as it was written. Exits
+/// with 1 when something is damaged, and names the snapshots and files that it concerns.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Read and check every byte
+    #[arg(long)]
+    deep: bool,
+
+    /// Store damaged content anew where a workspace still holds it, and set the rest aside
+    #[arg(long)]
+    repair: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay verify
+  belay verify --deep
+  belay verify --deep --repair";
+
+/// Checks, repairs if asked, and reports; 1 when damage remains.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let health = check(context, &home, args.deep)?;
+    let repaired = if args.repair && !health.is_sound() { Some(home.repair(&health)?) } else { None };
+    let after = match &repaired {
+        Some(_) => Some(check(context, &home, args.deep)?),
+        None => None,
+    };
+    let is_sound = after.as_ref().unwrap_or(&health).is_sound();
+    if context.ui.json {
+        context.ui.print_json(&to_json(&health, repaired.as_ref(), is_sound))?;
+    } else {
+        let mut out = context.ui.paged();
+        write(&mut out, &health, args.deep)?;
+        if let Some(repaired) = &repaired {
+            write_repair(&mut out, repaired, is_sound)?;
+        }
+        out.finish()?;
+        if !is_sound && repaired.is_none() {
+            context.ui.hint(
+                "`belay verify --deep --repair` heals what a workspace still holds; nothing is restored from damage",
+            );
+        }
+    }
+    Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn check(context: &Context<'_>, home: &Home, deep: bool) -> Result<Health> {
+    let meter = context.ui.meter("Checking");
+    Ok(home.verify(deep, context.work(&meter))?)
+}
+
+fn write(out: &mut Out, health: &Health, deep: bool) -> Result<()> {
+    let (good, bad) = (style::GOOD, style::BAD);
+    let snapshots = count(health.snapshots as u64, "snapshot");
+    let objects = count(health.store.objects, "object");
+    let read = if deep { format!(", {} read", size(health.store.bytes)) } else { String::new() };
+    if health.is_sound() {
+        writeln!(out, "{good}Sound:{good:#} {snapshots}, {objects} checked{read}.")?;
+        if !deep {
+            writeln!(out, "Everything that they need is there; --deep checks every byte, too.")?;
+        }
+        return Ok(());
+    }
+    writeln!(out, "{bad}Damaged:{bad:#} {snapshots}, {objects} checked{read}.")?;
+    for damage in &health.store.damage {
+        writeln!(out, "  {}: {}", damage.file, damage.detail)?;
+    }
+    for damage in &health.timelines {
+        writeln!(out, "  {} at byte {}: {}", damage.file, damage.offset, damage.detail)?;
+    }
+    if !health.affected.is_empty() {
+        writeln!(out, "Concerned:")?;
+    }
+    for (workspace, snapshot, path) in &health.affected {
+        writeln!(out, "  {} {} in {}", snapshot.id, view::relative(path), view::path(workspace))?;
+    }
+    Ok(())
+}
+
+fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Result<()> {
+    writeln!(out, "Repaired: {} stored anew from a workspace.", count(repaired.healed, "object"))?;
+    if repaired.records_dropped > 0 {
+        writeln!(out, "Set aside: {} that cannot be read.", count(repaired.records_dropped, "record"))?;
+    }
+    if !repaired.lost.is_empty() {
+        writeln!(out, "Lost: {}; no workspace holds them any more.", count(repaired.lost.len() as u64, "object"))?;
+    }
+    if is_sound {
+        writeln!(out, "Everything is sound now.")?;
+    }
+    Ok(())
+}
+
+fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> Value {
+    let damage = health.store.damage.iter().map(|damage| json!({ "file": damage.file, "detail": damage.detail }));
+    let timelines = health.timelines.iter();
+    let timelines = timelines.map(|one| json!({ "file": one.file, "offset": one.offset, "detail": one.detail }));
+    let affected = health.affected.iter().map(|(workspace, snapshot, path)| {
+        let mut object = Map::new();
+        object.insert("workspace".to_owned(), workspace.to_string_lossy().into());
+        object.insert("snapshot".to_owned(), snapshot.id.as_str().into());
+        escape::put_path(&mut object, "path", path);
+        Value::from(object)
+    });
+    json!({
+        "sound": is_sound,
+        "snapshots": health.snapshots,
+        "objects": health.store.objects,
+        "bytes": health.store.bytes,
+        "damage": damage.chain(timelines).collect::<Vec<_>>(),
+        "affected": affected.collect::<Vec<_>>(),
+        "repaired": repaired.map(|repaired| json!({
+            "healed": repaired.healed,
+            "lost": repaired.lost.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
+            "records_dropped": repaired.records_dropped,
+        })),
+    })
+}

@@ -1,0 +1,207 @@
+//! What a command stands on: belay's home, the workspace that is meant, and the news that comes with opening it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use belay_session::store::Algorithm;
+use belay_session::{
+    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work,
+    Workspace,
+};
+use jiff::tz::TimeZone;
+
+use crate::args::Global;
+use crate::environment::Environment;
+use crate::error::{Failure, Result};
+use crate::ui::{Meter, Ui, quantity};
+use crate::view;
+
+/// Set when the user presses Ctrl-C.
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// Larger configuration files are a mistake, and not worth the memory.
+const CONFIG_BYTES_MAX: u64 = 1 << 20;
+
+/// Everything that a command is given.
+pub(crate) struct Context<'u> {
+    /// How to speak.
+    pub(crate) ui: &'u Ui,
+    /// Where things are.
+    pub(crate) environment: Environment,
+    global: Global,
+}
+
+impl<'u> Context<'u> {
+    /// Puts together what a command is given.
+    pub(crate) fn new(ui: &'u Ui, environment: Environment, global: Global) -> Context<'u> {
+        Context { ui, environment, global }
+    }
+
+    /// Opens belay's home.
+    pub(crate) fn home(&self) -> Result<Home> {
+        self.home_with(Algorithm::Blake3)
+    }
+
+    /// Opens belay's home; a store that does not exist yet will use `algorithm`.
+    pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
+        let zone = TimeZone::system();
+        let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone };
+        Ok(Home::open(&self.environment.home, options)?)
+    }
+
+    /// The directory that the command is about: `-C DIR`, or the current one.
+    pub(crate) fn directory(&self) -> Result<PathBuf> {
+        match &self.global.directory {
+            Some(directory) => directory
+                .canonicalize()
+                .map_err(|error| Failure::system(format!("cannot open {}", view::path(directory)), &error).untouched()),
+            None => std::env::current_dir()
+                .map_err(|error| Failure::system("cannot find the current directory", &error).hint("use -C DIR")),
+        }
+    }
+
+    /// The known workspace that holds the directory; an interrupted rollback in it is dealt with first.
+    pub(crate) fn workspace<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
+        let directory = self.directory()?;
+        let found = home.find(&directory, &self.sources()?)?;
+        let workspace = found.ok_or_else(|| not_a_workspace(&directory))?;
+        self.welcome(&workspace)?;
+        Ok(workspace)
+    }
+
+    /// The workspace that holds `directory`, which becomes one if none does, or in any case with `here`.
+    pub(crate) fn workspace_or_new<'h>(&self, home: &'h Home, directory: &Path, here: bool) -> Result<Workspace<'h>> {
+        let consent = Consent { yes_really: self.global.yes_really, home: self.environment.user_home.as_deref() };
+        let sources = self.sources()?;
+        let workspace = match here {
+            true => home.create(directory, consent, &sources)?,
+            false => home.find_or_create(directory, consent, &sources)?,
+        };
+        self.welcome(&workspace)?;
+        Ok(workspace)
+    }
+
+    /// The path beneath the workspace that the user calls `path`, perhaps through a link outside of it.
+    pub(crate) fn beneath(&self, workspace: &Workspace<'_>, path: &Path) -> Result<Vec<u8>> {
+        let directory = self.directory()?;
+        let as_typed = workspace.beneath(&directory, path);
+        let parent = directory.join(path).parent().and_then(|parent| parent.canonicalize().ok());
+        match (as_typed, parent, path.file_name()) {
+            (Err(error @ Error::OutsideWorkspace { .. }), Some(parent), Some(name)) => {
+                workspace.beneath(&parent, Path::new(name)).map_err(|_| error.into())
+            }
+            (other, ..) => Ok(other?),
+        }
+    }
+
+    /// The paths beneath the workspace that the user calls `paths`.
+    pub(crate) fn all_beneath(&self, workspace: &Workspace<'_>, paths: &[PathBuf]) -> Result<Vec<Vec<u8>>> {
+        paths.iter().map(|path| self.beneath(workspace, path)).collect()
+    }
+
+    /// Work that `meter` watches and Ctrl-C stops.
+    pub(crate) fn work<'a>(&self, meter: &'a Meter) -> Work<'a> {
+        // Without the handler Ctrl-C kills the process, which the store survives as well.
+        let _ = belay_session::on_interrupt(&STOP);
+        Work { progress: meter, stop: &STOP }
+    }
+
+    /// The configuration files and variables.
+    pub(crate) fn sources(&self) -> Result<Sources> {
+        let overrides = self.environment.overrides.iter();
+        Ok(Sources {
+            user: read_config(&self.environment.user_config)?,
+            corporate: read_config(&self.environment.corp_config)?,
+            env: overrides.map(|(name, value)| override_of(name, value)).collect(),
+            flags: Vec::new(),
+        })
+    }
+
+    fn welcome(&self, workspace: &Workspace<'_>) -> Result<()> {
+        if let Some(news) = arrival_news(workspace.arrival()) {
+            self.ui.say(news);
+        }
+        let meter = self.ui.meter("Recovering");
+        for recovered in workspace.recover(self.work(&meter))? {
+            self.report_recovery(&recovered);
+        }
+        Ok(())
+    }
+
+    fn report_recovery(&self, recovered: &Recovered) {
+        let kind = recovered.kind.name();
+        let when = quantity::moment(recovered.at);
+        let target = &recovered.target;
+        match (&recovered.failed, recovered.reversed) {
+            (Some(why), _) => {
+                self.ui.warn(format_args!(
+                    "the {kind} to {target} of {when} was interrupted and cannot be finished: {why}"
+                ));
+                self.ui.hint(format_args!("what was there before it is in {}", recovered.safety));
+            }
+            (None, true) => self.ui.warn(format_args!(
+                "the {kind} to {target} of {when} was interrupted; {target} is damaged, so everything is back as in {}",
+                recovered.safety
+            )),
+            (None, false) => self.ui.warn(format_args!(
+                "the {kind} to {target} of {when} was interrupted, and is now finished ({} changed)",
+                quantity::count(recovered.changed, "path")
+            )),
+        }
+        view::say_left(self.ui, &recovered.left);
+    }
+}
+
+fn arrival_news(arrival: &Arrival) -> Option<String> {
+    match arrival {
+        Arrival::Known | Arrival::New => None,
+        Arrival::Moved { from } => {
+            Some(format!("This workspace was at {} before; its history came along.", view::path(from)))
+        }
+        Arrival::Replaced => Some("Another directory was here before; this one continues its history.".to_owned()),
+        Arrival::CopiedFrom { path } => {
+            Some(format!("This looks like a copy of {}; it has a history of its own from now on.", view::path(path)))
+        }
+    }
+}
+
+/// The same for a copy that was noticed only while capturing.
+pub(crate) fn news_of(arrival: &Arrival) -> Option<String> {
+    matches!(arrival, Arrival::CopiedFrom { .. }).then(|| arrival_news(arrival)).flatten()
+}
+
+fn not_a_workspace(directory: &Path) -> Failure {
+    Failure::not_found(format!("{} is not protected yet: no workspace holds it", view::path(directory)))
+        .hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
+}
+
+/// A variable that stands for no key is handed on all the same: a misspelt one must be an error, not silence.
+fn override_of(name: &str, value: &str) -> Override {
+    let key = Settings::key_of_variable(name).unwrap_or_else(|| name.to_ascii_lowercase().replace("__", "."));
+    Override { name: format!("BELAY_{name}"), key, value: value.to_owned() }
+}
+
+/// Reads `base.toml`, or else `base.yaml` or `base.yml`; none of them is an ordinary state.
+fn read_config(base: &Path) -> Result<Option<Text>> {
+    let endings = [("toml", Format::Toml), ("yaml", Format::Yaml), ("yml", Format::Yaml)];
+    for (ending, format) in endings {
+        let path = base.with_extension(ending);
+        let cannot = |error: &io::Error| {
+            Failure::system(format!("cannot read the configuration {}", view::path(&path)), error).untouched()
+        };
+        match fs::metadata(&path) {
+            Ok(meta) if meta.len() > CONFIG_BYTES_MAX => {
+                return Err(cannot(&io::Error::other("it is larger than any configuration")));
+            }
+            Ok(_) => {
+                let text = fs::read_to_string(&path).map_err(|error| cannot(&error))?;
+                return Ok(Some(Text { name: path.display().to_string(), format, text }));
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+            Err(error) => return Err(cannot(&error)),
+        }
+    }
+    Ok(None)
+}

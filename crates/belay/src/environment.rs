@@ -1,0 +1,97 @@
+//! The only place that reads environment variables: where belay keeps its things, and how it should behave.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::PathBuf;
+
+use etcetera::BaseStrategy;
+
+use crate::error::{Failure, Kind, Result};
+
+/// The prefix of variables that override configuration keys.
+const PREFIX: &str = "BELAY_";
+
+/// Where things are, and what the environment says about how to behave.
+pub(crate) struct Environment {
+    /// `$BELAY_HOME`, else `$XDG_DATA_HOME/belay`, else `~/.local/share/belay`.
+    pub(crate) home: PathBuf,
+    /// The user's home directory, if it is known; it is not a workspace unless that is said twice.
+    pub(crate) user_home: Option<PathBuf>,
+    /// Where the user's configuration may be, without an ending.
+    pub(crate) user_config: PathBuf,
+    /// Where the organisation's configuration may be, without an ending.
+    pub(crate) corp_config: PathBuf,
+    /// Variables that may override configuration keys, by their name after `BELAY_`.
+    pub(crate) overrides: BTreeMap<String, String>,
+    /// The pager for long output, unless none is wanted.
+    pub(crate) pager: Option<String>,
+}
+
+impl Environment {
+    /// Reads the environment.
+    pub(crate) fn read() -> Result<Environment> {
+        let strategy = etcetera::base_strategy::Xdg::new().ok();
+        let own = env::var_os("BELAY_HOME").filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = own.clone().or_else(|| Some(strategy.as_ref()?.data_dir().join("belay"))).ok_or_else(homeless)?;
+        // BELAY_HOME overrides all: a belay that was moved there must not be steered from elsewhere.
+        let user_config = match own {
+            Some(own) => own.join("config"),
+            None => strategy.as_ref().map(|s| s.config_dir().join("belay/config")).ok_or_else(homeless)?,
+        };
+        Ok(Environment {
+            home: std::path::absolute(home)
+                .map_err(|error| Failure::system("cannot find the current directory", &error))?,
+            user_home: strategy.map(|strategy| strategy.home_dir().to_owned()),
+            user_config,
+            corp_config: PathBuf::from("/etc/belay/corp"),
+            overrides: overrides(
+                env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))),
+            ),
+            pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
+        })
+    }
+}
+
+fn homeless() -> Failure {
+    Failure::new(Kind::System, "cannot tell where to keep snapshots: neither BELAY_HOME nor HOME is set")
+        .hint("set BELAY_HOME to a directory of your own")
+}
+
+/// `BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED=capture` overrides `snapshots.exclude.gitignored`.
+/// The double underscore keeps variables such as `BELAY_HOME` apart from keys.
+fn overrides(variables: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
+    variables
+        .filter_map(|(name, value)| {
+            let key = name.strip_prefix(PREFIX)?;
+            key.contains("__").then(|| (key.to_owned(), value))
+        })
+        .collect()
+}
+
+fn pager(asked: Option<String>) -> Option<String> {
+    match asked {
+        Some(command) if command.trim().is_empty() || command == "cat" => None,
+        Some(command) => Some(command),
+        None => Some("less".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_variables_with_a_double_underscore_are_configuration() {
+        let given = [("BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED", "capture"), ("BELAY_HOME", "/x"), ("HOME__X", "y")];
+        let found = overrides(given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found["SNAPSHOTS__EXCLUDE__GITIGNORED"], "capture");
+    }
+
+    #[test]
+    fn a_pager_can_be_chosen_or_refused() {
+        assert_eq!(pager(Some(String::new())), None);
+        assert_eq!(pager(Some("cat".to_owned())), None);
+        assert_eq!(pager(None).as_deref(), Some("less"));
+    }
+}

@@ -1,0 +1,127 @@
+//! What each failure of the session and the store means for the user: its kind, and what to do next.
+
+use std::error::Error as _;
+
+use belay_session::Error;
+use belay_session::store::Error as StoreError;
+
+use super::{Failure, Kind};
+
+const LIST: &str = "`belay snapshots` lists them";
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let error = match error {
+            Error::Store(error) => return Failure::from(error),
+            Error::Output(error) => return Failure::output(error),
+            other => other,
+        };
+        let failure = Failure::new(kind_of(&error), message_of(&error));
+        let failure = error.source().into_iter().fold(failure, |failure, cause| failure.because(cause));
+        advise(failure, &error)
+    }
+}
+
+fn kind_of(error: &Error) -> Kind {
+    match error {
+        Error::NoWorkspace(_)
+        | Error::UnknownSnapshot { .. }
+        | Error::AmbiguousSnapshot { .. }
+        | Error::NoSnapshots
+        | Error::NotInSnapshot { .. }
+        | Error::NothingTo(_) => Kind::NotFound,
+        Error::OutsideWorkspace { .. }
+        | Error::BadLabel { .. }
+        | Error::Unreadable { .. }
+        | Error::ConfigSyntax { .. }
+        | Error::ConfigKey { .. }
+        | Error::ConfigValue { .. } => Kind::Usage,
+        Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::TooNew { .. } => Kind::Damaged,
+        Error::Disk { .. } | Error::Path { .. } => Kind::System,
+        _ => Kind::Refused,
+    }
+}
+
+fn message_of(error: &Error) -> String {
+    match error {
+        // These name an operation as a verb.
+        Error::Disk { .. } | Error::Path { .. } => format!("cannot {error}"),
+        _ => error.to_string(),
+    }
+}
+
+fn advise(failure: Failure, error: &Error) -> Failure {
+    let failure = failure.untouched();
+    match error {
+        Error::NoWorkspace(_) => {
+            failure.hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
+        }
+        Error::NeedsConsent(_) => failure.hint("add --yes-really if you mean it"),
+        Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
+            failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
+        }
+        Error::UnknownSnapshot { nearest, .. } if !nearest.is_empty() => {
+            failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
+        }
+        Error::UnknownSnapshot { .. } => failure.hint(LIST),
+        Error::AmbiguousSnapshot { .. } => failure.hint("type more of the id"),
+        Error::NoSnapshots => failure.hint("take one with `belay snapshot`"),
+        Error::LabelInUse { id, .. } => {
+            failure.hint(format!("choose another label, or delete that one with `belay snapshots delete {id}`"))
+        }
+        Error::PoolFull { .. } => {
+            failure.hint("delete one with `belay snapshots delete`, or raise snapshots.manual_max")
+        }
+        Error::Protected { id } => {
+            failure.hint(format!("`belay snapshots delete {id}` with snapshots.retention.delete_initial = true"))
+        }
+        Error::NotInSnapshot { .. } => failure.hint("`belay find NAME` tells which snapshots hold a path"),
+        Error::OutsideWorkspace { .. } => {
+            failure.hint("name a path inside the workspace, or another workspace with -C")
+        }
+        Error::NothingTo(_) => {
+            failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
+        }
+        Error::RollbackBusy => failure.hint("try again when it has ended"),
+        Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
+            failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")
+        }
+        Error::TooNew { .. } => failure.hint("use the newer belay, or another BELAY_HOME"),
+        Error::ConfigKey { nearest, .. } if !nearest.is_empty() => {
+            failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay config list` shows every key")
+        }
+        Error::ConfigKey { .. } | Error::ConfigValue { .. } => failure.hint("`belay config list` shows every key"),
+        _ => failure,
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        let kind = match &error {
+            StoreError::Missing(_) | StoreError::Corrupt { .. } | StoreError::TooNew { .. } => Kind::Damaged,
+            StoreError::Interrupted => Kind::Interrupted,
+            StoreError::StoreInWorkspace | StoreError::Busy => Kind::Refused,
+            StoreError::Invalid(_) | StoreError::Pattern { .. } => Kind::Usage,
+            _ => Kind::System,
+        };
+        let message = match &error {
+            StoreError::Disk { .. } | StoreError::Workspace { .. } => format!("cannot {error}"),
+            _ => error.to_string(),
+        };
+        let failure = Failure::new(kind, message);
+        let failure = error.source().into_iter().fold(failure, |failure, cause| failure.because(cause));
+        match &error {
+            _ if error.is_no_space() => failure
+                .note("the old state is in place, and what was written is given back")
+                .hint("free some space; `belay snapshots prune` and `belay gc` shrink the store, `belay du` shows it"),
+            StoreError::Missing(_) | StoreError::Corrupt { .. } => {
+                failure.note("nothing was written from it").hint("`belay verify --deep` shows all damage")
+            }
+            StoreError::TooNew { .. } => failure.untouched().hint("use the newer belay, or another BELAY_HOME"),
+            StoreError::Interrupted => failure.note("the old state is in place"),
+            StoreError::Busy => failure.untouched().hint("try again when it has ended"),
+            StoreError::StoreInWorkspace => failure.untouched().hint("set BELAY_HOME to a directory outside"),
+            _ => failure,
+        }
+    }
+}

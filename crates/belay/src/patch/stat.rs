@@ -1,0 +1,95 @@
+//! Differences counted: a line for each path, with as many signs as lines changed, and a sum.
+
+use std::io::Write;
+
+use belay_session::store::{Change, Entry, FileType};
+use similar::{ChangeTag, TextDiff};
+use unicode_width::UnicodeWidthStr;
+
+use super::{Comparison, Contents, PATIENCE, sizes};
+use crate::error::Result;
+use crate::ui::quantity::count;
+use crate::ui::style;
+use crate::view::changes::Line;
+
+/// A longer name sticks out instead of pushing all numbers to the right.
+const NAME_WIDTH_MAX: usize = 60;
+/// Signs in the widest line.
+const SIGNS_MAX: u64 = 40;
+
+enum Weight {
+    Lines { added: u64, removed: u64 },
+    Note(String),
+}
+
+/// Writes the table and the sum of what changed.
+pub(crate) fn write(out: &mut dyn Write, comparison: &Comparison<'_>, changes: &[Change]) -> Result<()> {
+    let rows = changes.iter().map(|change| Ok((change, weigh(comparison, change)?))).collect::<Result<Vec<_>>>()?;
+    let widths = rows.iter().map(|(change, _)| Line::from(*change).name().width());
+    let width = widths.filter(|width| *width <= NAME_WIDTH_MAX).max().unwrap_or(0);
+    let most = rows.iter().map(|(_, weight)| weight.lines()).max().unwrap_or(0);
+    for (change, weight) in &rows {
+        write_row(out, change, weight, width, most)?;
+    }
+    let (added, removed) = rows.iter().fold((0, 0), |(added, removed), (_, weight)| match weight {
+        Weight::Lines { added: a, removed: r } => (added + a, removed + r),
+        Weight::Note(_) => (added, removed),
+    });
+    let paths = count(rows.len() as u64, "path");
+    let (insertions, deletions) = (count(added, "line"), count(removed, "line"));
+    Ok(writeln!(out, "{paths} changed, {insertions} added, {deletions} removed")?)
+}
+
+impl Weight {
+    fn lines(&self) -> u64 {
+        match self {
+            Weight::Lines { added, removed } => added + removed,
+            Weight::Note(_) => 0,
+        }
+    }
+}
+
+fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {
+    Ok(match comparison.contents(change)? {
+        Contents::Text(..) if is_link(change) => Weight::Note(String::new()),
+        Contents::Text(before, after) if before != after => {
+            let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&before[..], &after[..]);
+            let tally = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
+            Weight::Lines { added: tally(ChangeTag::Insert), removed: tally(ChangeTag::Delete) }
+        }
+        Contents::Text(..) | Contents::None => Weight::Note(String::new()),
+        Contents::Binary => Weight::Note(format!("binary, {}", sizes(change))),
+        Contents::Large => Weight::Note(sizes(change)),
+    })
+}
+
+fn is_link(change: &Change) -> bool {
+    let is_link = |entry: &Entry| entry.kind.file_type() == FileType::Symlink;
+    [&change.before, &change.after].into_iter().flatten().any(is_link)
+}
+
+fn write_row(out: &mut dyn Write, change: &Change, weight: &Weight, width: usize, most: u64) -> Result<()> {
+    let line = Line::from(change);
+    let (name, what) = (line.name(), line.what);
+    let padding = width.saturating_sub(name.width());
+    write!(out, " {name}{:padding$} | ", "")?;
+    let mut notes = if what.added || what.removed { Vec::new() } else { line.notes() };
+    match weight {
+        Weight::Lines { added, removed } => {
+            let scale = |lines: &u64| {
+                let signs = if most <= SIGNS_MAX { *lines } else { (lines * SIGNS_MAX).div_ceil(most) };
+                usize::try_from(signs).unwrap_or(0)
+            };
+            let (good, bad) = (style::GOOD, style::BAD);
+            let (plus, minus) = ("+".repeat(scale(added)), "-".repeat(scale(removed)));
+            write!(out, "{} {good}{plus}{good:#}{bad}{minus}{bad:#}", added + removed)?;
+        }
+        Weight::Note(note) if !note.is_empty() => notes.insert(0, note.clone()),
+        Weight::Note(_) => {}
+    }
+    if what.added || what.removed {
+        notes.insert(0, if what.added { "new".to_owned() } else { "gone".to_owned() });
+    }
+    let separator = if notes.is_empty() || matches!(weight, Weight::Note(_)) { "" } else { " " };
+    Ok(writeln!(out, "{separator}{}", notes.join(", "))?)
+}

@@ -1,0 +1,187 @@
+//! Rollback, undo, redo and restore: show the plan, ask, carry it out, tell how to take it back.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::store::MtimePolicy;
+use belay_session::{Goal, Outcome, RewindKind, RewindPlan, RewindRequest, Stage, Workspace};
+use serde_json::json;
+
+use crate::commands::rollback::{How, Mtime};
+use crate::context::Context;
+use crate::error::{Kind, Result};
+use crate::ui::quantity;
+use crate::view::{self, changes};
+
+/// On a terminal a plan is a screenful; `--dry-run` shows all of it.
+const LINES_MAX: usize = 30;
+
+/// Takes the workspace, or some paths of it, to the goal.
+pub(crate) fn rewind(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    goal: Goal,
+    paths: Vec<Vec<u8>>,
+    how: &How,
+) -> Result<ExitCode> {
+    let mtime = how.mtime.map(|mtime| match mtime {
+        Mtime::Exact => MtimePolicy::Exact,
+        Mtime::Fresh => MtimePolicy::Fresh,
+    });
+    let request = RewindRequest { goal, paths, mtime };
+    if how.dry_run {
+        return dry_run(context, workspace, &request);
+    }
+    if !how.yes && !ask(context, workspace, &request)? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    carry_out(context, workspace, &request)
+}
+
+fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<ExitCode> {
+    let meter = context.ui.meter("Looking");
+    let plan = workspace.plan_rewind(request, context.work(&meter))?;
+    drop(meter);
+    if context.ui.json {
+        context.ui.print_json(&plan_json(&plan))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = context.ui.paged();
+    write_plan(&mut out, &plan, usize::MAX)?;
+    out.finish()?;
+    if !plan.plan.steps.is_empty() {
+        context.ui.say("Nothing was changed (dry run).");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the plan and asks; `false` when there is nothing to do.
+fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<bool> {
+    if !context.ui.is_interactive() {
+        context.ui.confirm("")?;
+    }
+    let meter = context.ui.meter("Looking");
+    let plan = workspace.plan_rewind(request, context.work(&meter))?;
+    drop(meter);
+    let mut out = context.ui.out();
+    write_plan(&mut out, &plan, LINES_MAX)?;
+    out.finish()?;
+    if plan.plan.steps.is_empty() {
+        return Ok(false);
+    }
+    context.ui.confirm("Go ahead?")?;
+    Ok(true)
+}
+
+fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<ExitCode> {
+    let ui = context.ui;
+    let meter = ui.meter("Capturing");
+    let whole = request.paths.is_empty();
+    let outcome = workspace.rewind(request, context.work(&meter), &mut |stage| match stage {
+        Stage::Capturing | Stage::Restored => {}
+        Stage::Captured(safety) => {
+            meter.phase("Restoring");
+            ui.say(format_args!("Creating safety snapshot of current state... done ({})", safety.id));
+        }
+        Stage::Restoring(_) => meter.phase("Restoring"),
+    })?;
+    drop(meter);
+    if ui.json {
+        ui.print_json(&outcome_json(&outcome))?;
+    } else {
+        report(context, &outcome, whole);
+    }
+    let short = outcome.left.iter().any(view::is_shortfall);
+    Ok(if short { ExitCode::from(Kind::Incomplete.exit_code()) } else { ExitCode::SUCCESS })
+}
+
+fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
+    let ui = context.ui;
+    let target = &outcome.target.id;
+    if outcome.safety.is_none() {
+        ui.say(format_args!("Nothing to do: the workspace is as in {target} already."));
+        view::say_left(ui, &outcome.left);
+        return;
+    }
+    match whole {
+        true => ui.say(format_args!("Restoring workspace to {target}... done")),
+        false => {
+            let paths = quantity::count(outcome.changed, "path");
+            ui.say(format_args!("Restoring {paths} from {target}... done"));
+        }
+    }
+    view::say_left(ui, &outcome.left);
+    let back = match outcome.kind {
+        RewindKind::Undo => "belay redo",
+        RewindKind::Rollback | RewindKind::Restore | RewindKind::Redo => "belay undo",
+    };
+    ui.say(format_args!("\nTo undo: {back}"));
+}
+
+fn write_plan(out: &mut dyn Write, plan: &RewindPlan, lines_max: usize) -> Result<()> {
+    let target = view::snapshot_name(&plan.target);
+    if plan.plan.steps.is_empty() {
+        writeln!(out, "Nothing to do: the workspace is as in {target} already.")?;
+    } else {
+        writeln!(out, "Back to {target}:")?;
+    }
+    let lines = changes::collapse(plan.plan.steps.iter().map(changes::Line::from));
+    for line in lines.iter().take(lines_max) {
+        writeln!(out, "  {}", line.plan())?;
+    }
+    if let Some(more) = lines.len().checked_sub(lines_max).filter(|more| *more > 0) {
+        writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
+    }
+    if !plan.plan.steps.is_empty() {
+        writeln!(out, "{}", summary(plan))?;
+    }
+    for left in &plan.plan.left {
+        writeln!(out, "  left alone: {} ({})", view::relative(&left.path), view::left_name(left.reason))?;
+    }
+    Ok(())
+}
+
+fn summary(plan: &RewindPlan) -> String {
+    let steps = &plan.plan.steps;
+    let added = steps.iter().filter(|step| step.what.added).count();
+    let removed = steps.iter().filter(|step| step.what.removed).count();
+    let changed = steps.len() - added - removed;
+    let parts = [(added, "to bring back"), (changed, "to change"), (removed, "to remove")];
+    let parts = parts.iter().filter(|(number, _)| *number > 0);
+    let text: Vec<String> =
+        parts.map(|(number, verb)| format!("{} {verb}", quantity::grouped(*number as u64))).collect();
+    format!(
+        "{}: {}; {} to write",
+        quantity::count(steps.len() as u64, "path"),
+        text.join(", "),
+        quantity::size(plan.plan.bytes)
+    )
+}
+
+fn plan_json(plan: &RewindPlan) -> serde_json::Value {
+    let steps = plan.plan.steps.iter().map(|step| {
+        let mut object = serde_json::Map::new();
+        crate::ui::escape::put_path(&mut object, "path", &step.path);
+        object.insert("change".to_owned(), view::words(step.what).into());
+        serde_json::Value::from(object)
+    });
+    json!({
+        "kind": plan.kind.name(),
+        "dry_run": true,
+        "target": view::snapshot_json(&plan.target),
+        "mtime": match plan.mtime { MtimePolicy::Exact => "exact", MtimePolicy::Fresh => "fresh" },
+        "steps": steps.collect::<Vec<_>>(),
+        "left": plan.plan.left.iter().map(view::left_json).collect::<Vec<_>>(),
+        "bytes": plan.plan.bytes,
+    })
+}
+
+fn outcome_json(outcome: &Outcome) -> serde_json::Value {
+    json!({
+        "kind": outcome.kind.name(),
+        "safety": outcome.safety.as_ref().map(view::snapshot_json),
+        "target": view::snapshot_json(&outcome.target),
+        "changed": outcome.changed,
+        "left": outcome.left.iter().map(view::left_json).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,129 @@
+//! What belay says: data to standard output, talk to standard error, colour and a pager only on a terminal.
+//!
+//! Nothing else in the program writes to either stream.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use serde::Serialize;
+
+pub(crate) mod escape;
+mod pager;
+mod progress;
+pub(crate) mod quantity;
+pub(crate) mod style;
+pub(crate) mod table;
+
+pub(crate) use pager::Out;
+pub(crate) use progress::Meter;
+
+use crate::error::{Failure, Kind, Result};
+
+/// How to speak to whoever started belay.
+pub(crate) struct Ui {
+    /// Print JSON instead of text.
+    pub(crate) json: bool,
+    /// Say only what was asked for, and errors.
+    pub(crate) quiet: bool,
+    color: ColorChoice,
+    pager: Option<String>,
+}
+
+impl Ui {
+    /// A voice with these manners; `pager` is the command for long output, if one is wanted.
+    pub(crate) fn new(json: bool, quiet: bool, color: ColorChoice, pager: Option<String>) -> Ui {
+        // Everything downstream (anstream, clap) asks this one switch.
+        color.write_global();
+        Ui { json, quiet, color, pager }
+    }
+
+    /// Standard output, buffered.
+    pub(crate) fn out(&self) -> Out {
+        Out::plain(self.color)
+    }
+
+    /// Standard output through the pager, when it is a terminal and text is wanted.
+    pub(crate) fn paged(&self) -> Out {
+        match &self.pager {
+            Some(command) if !self.json && io::stdout().is_terminal() => Out::through(command, self.color),
+            _ => Out::plain(self.color),
+        }
+    }
+
+    /// Prints one JSON document on one line.
+    pub(crate) fn print_json(&self, value: &impl Serialize) -> Result<()> {
+        let mut out = self.out();
+        out.json(value)?;
+        out.finish()
+    }
+
+    /// Says a line on standard error, unless silence was asked for.
+    pub(crate) fn say(&self, line: impl Display) {
+        if !self.quiet && !self.json {
+            self.tell(line);
+        }
+    }
+
+    /// Says something that must not be missed.
+    pub(crate) fn warn(&self, text: impl Display) {
+        let style = style::CAUTION;
+        self.tell(format_args!("{style}warning:{style:#} {text}"));
+    }
+
+    /// Suggests what to do next.
+    pub(crate) fn hint(&self, text: impl Display) {
+        let style = style::ID;
+        self.say(format_args!("{style}hint:{style:#} {text}"));
+    }
+
+    /// Reports a failure, as text or as a JSON object, both on standard error.
+    pub(crate) fn fail(&self, failure: &Failure) {
+        if failure.kind == Kind::Closed {
+            return;
+        }
+        if self.json {
+            self.tell(failure.to_json());
+        } else {
+            let _ = failure.write(&mut self.err());
+        }
+    }
+
+    /// Whether a person can be asked.
+    pub(crate) fn is_interactive(&self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Asks for consent; without a terminal to ask on, it is refused with a hint at `-y`.
+    pub(crate) fn confirm(&self, question: &str) -> Result<()> {
+        if !self.is_interactive() {
+            return Err(Failure::refused("this needs your consent, and there is no terminal to ask on")
+                .untouched()
+                .hint("add -y to go ahead without being asked, or --dry-run to only see the plan"));
+        }
+        let style = style::HEADING;
+        let mut err = self.err();
+        let _ = write!(err, "{style}{question}{style:#} [y/N] ").and_then(|()| err.flush());
+        let mut answer = String::new();
+        io::stdin().read_line(&mut answer).map_err(Failure::output)?;
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Ok(()),
+            _ => Err(Failure::refused("stopped at your word").untouched()),
+        }
+    }
+
+    /// A progress bar that shows itself when the work takes more than a second on a terminal.
+    pub(crate) fn meter(&self, verb: &'static str) -> Meter {
+        Meter::new(verb, !self.quiet && !self.json && io::stderr().is_terminal())
+    }
+
+    fn err(&self) -> AutoStream<io::Stderr> {
+        AutoStream::new(io::stderr(), pager::resolve(self.color, &io::stderr()))
+    }
+
+    /// Says a line on standard error, come what may.
+    pub(crate) fn tell(&self, line: impl Display) {
+        // A closed standard error leaves nobody to tell.
+        let _ = writeln!(self.err(), "{line}");
+    }
+}

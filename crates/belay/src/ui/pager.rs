@@ -1,0 +1,108 @@
+//! Standard output with colours as wanted, buffered, and through a pager where one helps.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice, StripStream};
+use serde::Serialize;
+
+use crate::error::{Failure, Result};
+
+/// Where data goes.
+pub(crate) struct Out {
+    stream: Box<dyn Write>,
+    child: Option<Child>,
+    is_terminal: bool,
+}
+
+impl Out {
+    /// Standard output itself.
+    pub(crate) fn plain(color: ColorChoice) -> Out {
+        let stdout = io::stdout();
+        let is_terminal = stdout.is_terminal();
+        let choice = resolve(color, &stdout);
+        // The buffer is outside, so that colours are stripped from large pieces and not from each small write.
+        let stream = Box::new(BufWriter::with_capacity(64 << 10, AutoStream::new(stdout.lock(), choice)));
+        Out { stream, child: None, is_terminal }
+    }
+
+    /// A pager, or standard output if the pager cannot be started.
+    pub(crate) fn through(command: &str, color: ColorChoice) -> Out {
+        match spawn(command) {
+            Ok((child, stdin)) => {
+                let buffered = BufWriter::with_capacity(64 << 10, stdin);
+                let stream: Box<dyn Write> = match resolve(color, &io::stdout()) {
+                    ColorChoice::Never => Box::new(StripStream::new(Box::new(buffered) as Box<dyn Write>)),
+                    _ => Box::new(buffered),
+                };
+                Out { stream, child: Some(child), is_terminal: true }
+            }
+            Err(_) => Out::plain(color),
+        }
+    }
+
+    /// Whether a person reads this on a terminal, directly or in a pager.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.is_terminal
+    }
+
+    /// Writes one JSON document and ends the line.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
+        serde_json::to_writer(&mut *self, value).map_err(|error| Failure::output(error.into()))?;
+        writeln!(self).map_err(Failure::output)
+    }
+
+    /// Flushes, and waits until the pager is closed.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        let flushed = self.stream.flush();
+        self.close();
+        flushed.map_err(Failure::output)
+    }
+
+    fn close(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // The pager ends only when its standard input does.
+            self.stream = Box::new(io::sink());
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        let _ = self.stream.flush();
+        self.close();
+    }
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
+/// What `auto` means for a stream.
+pub(crate) fn resolve<S: RawStream>(color: ColorChoice, stream: &S) -> ColorChoice {
+    match color {
+        ColorChoice::Auto => AutoStream::choice(stream),
+        other => other,
+    }
+}
+
+fn spawn(command: &str) -> io::Result<(Child, ChildStdin)> {
+    let mut words = command.split_whitespace();
+    let program = words.next().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    let mut pager = Command::new(program);
+    pager.args(words).stdin(Stdio::piped());
+    if program.rsplit('/').next() == Some("less") && std::env::var_os("LESS").is_none() {
+        pager.env("LESS", "FRX");
+    }
+    let mut child = pager.spawn()?;
+    let stdin = child.stdin.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
+    Ok((child, stdin))
+}

@@ -1,0 +1,146 @@
+//! Changes of a tree in lines that a person can take in: whole directories count once, metadata is spelled out.
+
+use belay_session::store::{Change, Entry, FileType, Kind, Step, What};
+
+use super::{letter, relative, type_name};
+use crate::ui::escape::printable;
+use crate::ui::quantity::{count, size};
+use crate::ui::style;
+
+/// One path that differs, whether it comes from a comparison or from a plan.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    /// The path beneath the workspace.
+    pub(crate) path: &'a [u8],
+    /// What was there.
+    pub(crate) before: Option<&'a Entry>,
+    /// What is there now.
+    pub(crate) after: Option<&'a Entry>,
+    /// In what they differ.
+    pub(crate) what: What,
+}
+
+impl<'a> From<&'a Change> for Line<'a> {
+    fn from(change: &'a Change) -> Line<'a> {
+        Line { path: &change.path, before: change.before.as_ref(), after: change.after.as_ref(), what: change.what() }
+    }
+}
+
+impl<'a> From<&'a Step> for Line<'a> {
+    fn from(step: &'a Step) -> Line<'a> {
+        Line { path: &step.path, before: step.before.as_deref(), after: step.after.as_deref(), what: step.what }
+    }
+}
+
+/// Drops everything beneath a directory that is new or gone as a whole; parents come before their children.
+pub(crate) fn collapse<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Line<'a>> {
+    let mut kept: Vec<Line<'a>> = Vec::new();
+    for line in lines {
+        let inside = kept.last().is_some_and(|last| last.is_whole_directory() && is_beneath(line.path, last.path));
+        if !inside {
+            kept.push(line);
+        }
+    }
+    kept
+}
+
+fn is_beneath(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
+}
+
+impl Line<'_> {
+    fn is_whole_directory(&self) -> bool {
+        let is_whole = self.what.added || self.what.removed || self.what.retyped;
+        is_whole && [self.before, self.after].iter().flatten().any(|entry| entry.kind.file_type() == FileType::Dir)
+    }
+
+    /// The path, with a slash behind a directory.
+    pub(crate) fn name(&self) -> String {
+        let is_dir = self.after.or(self.before).is_some_and(|entry| entry.kind.file_type() == FileType::Dir);
+        let slash = if is_dir && !self.path.is_empty() { "/" } else { "" };
+        format!("{}{slash}", relative(self.path))
+    }
+
+    /// What differs besides bytes, and how much a whole directory holds.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        match (self.before, self.after) {
+            (Some(before), Some(after)) => metadata(before, after, self.what),
+            (None, Some(entry)) | (Some(entry), None) => contents(entry).into_iter().collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// The line as `belay status` prints it.
+    pub(crate) fn status(&self) -> String {
+        let letter = letter(self.what);
+        let style = match letter {
+            'A' => style::GOOD,
+            'D' => style::BAD,
+            _ => style::CAUTION,
+        };
+        format!("{style}{letter}{style:#} {}{}", self.name(), bracketed(&self.notes()))
+    }
+
+    /// The line as a plan prints it: what will be done.
+    pub(crate) fn plan(&self) -> String {
+        let (sign, style) = match self.what {
+            What { added: true, .. } => ('+', style::GOOD),
+            What { removed: true, .. } => ('-', style::BAD),
+            _ => ('~', style::CAUTION),
+        };
+        format!("{style}{sign}{style:#} {}{}", self.name(), bracketed(&self.notes()))
+    }
+}
+
+fn bracketed(notes: &[String]) -> String {
+    let dim = style::DIM;
+    if notes.is_empty() { String::new() } else { format!(" {dim}({}){dim:#}", notes.join(", ")) }
+}
+
+fn contents(entry: &Entry) -> Option<String> {
+    match &entry.kind {
+        Kind::Dir { files, bytes, .. } => Some(format!("{}, {}", count(*files, "file"), size(*bytes))),
+        Kind::Symlink(target) => Some(format!("→ {}", printable(target))),
+        Kind::File { .. } | Kind::Opaque { .. } => None,
+        other => Some(type_name(other.file_type()).to_owned()),
+    }
+}
+
+/// In what two entries differ besides bytes.
+pub(crate) fn metadata(before: &Entry, after: &Entry, what: What) -> Vec<String> {
+    let mut notes = Vec::new();
+    if what.retyped {
+        notes.push(format!("{} → {}", type_name(before.kind.file_type()), type_name(after.kind.file_type())));
+    } else if let (true, Kind::Symlink(old), Kind::Symlink(new)) = (what.content, &before.kind, &after.kind) {
+        notes.push(format!("link {} → {}", printable(old), printable(new)));
+    }
+    if what.mode {
+        notes.push(format!("mode {:04o} → {:04o}", before.meta.mode, after.meta.mode));
+    }
+    if what.owner {
+        let owner = |entry: &Entry| format!("{}:{}", entry.meta.uid, entry.meta.gid);
+        notes.push(format!("owner {} → {}", owner(before), owner(after)));
+    }
+    if what.xattrs {
+        notes.push(format!("attributes {}", changed_xattrs(before, after).join(" ")));
+    }
+    if what.links {
+        notes.push("hard links".to_owned());
+    }
+    if what.flags {
+        notes.push("inode flags".to_owned());
+    }
+    notes
+}
+
+fn changed_xattrs(before: &Entry, after: &Entry) -> Vec<String> {
+    let (old, new) = (&before.meta.xattrs, &after.meta.xattrs);
+    let gone = old.iter().filter(|(name, _)| !new.iter().any(|(other, _)| other == name));
+    let come = new.iter().filter(|(name, _)| !old.iter().any(|(other, _)| other == name));
+    let other = new.iter().filter(|(name, value)| old.iter().any(|(n, v)| n == name && v != value));
+    let signed = |sign: char, name: &[u8]| format!("{sign}{}", printable(name));
+    gone.map(|(name, _)| signed('-', name))
+        .chain(come.map(|(name, _)| signed('+', name)))
+        .chain(other.map(|(name, _)| signed('~', name)))
+        .collect()
+}

@@ -1,0 +1,50 @@
+//! Forgetting a path in all history.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn a_secret_is_erased_from_every_snapshot_with_proof() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n").file("id_rsa", "PRIVATE KEY 6f1c\n");
+    world.snapshot();
+    world.workspace.file("notes.txt", "two\n");
+    world.snapshot();
+    world.workspace.remove("id_rsa");
+    world.snapshot();
+    world.ok(&["snapshots"]);
+    assert_snapshot!(world.belay(&["forget", "id_rsa"]), @"
+    exit 4
+    --- stderr
+    2 snapshots hold them: snap_000001, snap_000002
+    error: this needs your consent, and there is no terminal to ask on
+      nothing was changed
+    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    ");
+    assert_snapshot!(world.belay(&["forget", "id_rsa", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    Would rewrite 2 snapshots: snap_000001, snap_000002
+    ");
+    assert_snapshot!(world.belay(&["forget", "id_rsa", "-y"]), @"
+    exit 0
+    --- stdout
+    Rewrote 2 snapshots (freed [SIZE]).
+    Gone from the store, looked for each and found none: 1 object.
+      [HASH-1]
+    --- stderr
+    hint: the files in the workspace are untouched; the next snapshot takes them again unless snapshots.exclude.additional names them
+    ");
+    assert_snapshot!(world.belay(&["forget", "id_rsa", "-y"]), @"
+    exit 3
+    --- stderr
+    error: no snapshot holds any of these paths
+      nothing was changed
+    hint: `belay find NAME` tells which snapshots hold a path
+    ");
+    assert_eq!(world.belay(&["find", "id_rsa"]).code, 3);
+    assert_eq!(world.ok(&["cat", "1", "notes.txt"]), "one\n", "another path was lost");
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+    assert_eq!(world.belay(&["forget", ".", "-y"]).code, 4, "the whole workspace cannot be forgotten");
+}

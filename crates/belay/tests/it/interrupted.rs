@@ -1,0 +1,76 @@
+//! Interrupted and killed: the old state or the new one, never a mixture, and never a half snapshot.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use belay_testkit::{Ignore, diff_worlds};
+
+use crate::world::World;
+
+const FILES: usize = 400;
+/// Each kill comes a little later than the one before, so that they spread over the whole rollback.
+const KILLS: u32 = 12;
+
+fn fill(world: &World, text: &str) {
+    for number in 0..FILES {
+        world.workspace.file(format!("dir{}/file{number:03}", number % 7), format!("{text} {number}\n").repeat(20));
+    }
+}
+
+fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).stderr(Stdio::null()).status();
+    assert!(sent.is_ok(), "kill(1) is missing");
+}
+
+#[test]
+fn a_killed_rollback_is_finished_or_reversed_by_the_next_command() {
+    let mut world = World::new();
+    fill(&world, "good");
+    world.ok(&["snapshot", "--label", "good"]);
+    let good = world.workspace.walk();
+    let mut recovered = 0;
+    for round in 0..KILLS {
+        fill(&world, &format!("bad {round}"));
+        world.workspace.remove("dir0").file("dir0", "in the way\n");
+        let bad = world.workspace.walk();
+        let mut rollback = world.command(&["rollback", "good", "-y"]);
+        let mut child = rollback.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("belay starts");
+        std::thread::sleep(Duration::from_millis(u64::from(round * 7)));
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        let ran = world.belay(&["status"]);
+        assert_eq!(ran.code, 0, "{ran}");
+        recovered += u32::from(ran.stderr.contains("was interrupted"));
+        let now = world.workspace.walk();
+        let (to_good, to_bad) =
+            (diff_worlds(&good, &now, Ignore::default()), diff_worlds(&bad, &now, Ignore::default()));
+        assert!(to_good.is_empty() || to_bad.is_empty(), "a mixture after {round}:\n{to_good:?}\n{ran}");
+        world.ok(&["rollback", "good", "-y"]);
+    }
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+    println!("{recovered} of {KILLS} rollbacks were recovered");
+}
+
+#[test]
+fn ctrl_c_during_a_snapshot_leaves_no_snapshot_and_says_so() {
+    let mut world = World::new();
+    let noise: Vec<u8> = (0u32..4_000_000).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    (0..30u8).for_each(|number| {
+        world.workspace.file(format!("noise{number}"), [&[number], &noise[..]].concat());
+    });
+    let mut snapshot = world.command(&["snapshot"]);
+    let child = snapshot.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("belay starts");
+    std::thread::sleep(Duration::from_millis(60));
+    signal(child.id(), "INT");
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() {
+        belay_testkit::skip("the snapshot was faster than the interruption");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(130), "{text}");
+    assert!(text.contains("interrupted"), "{text}");
+    assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(0));
+    world.snapshot();
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+}

@@ -1,0 +1,16 @@
+//! The real program, as a user runs it: whole standard output, standard error and exit status.
+
+mod demo;
+mod diff;
+mod erasing;
+mod hostile;
+mod interrupted;
+mod looking;
+mod manners;
+mod people;
+mod rewinding;
+mod settings;
+mod snapshots;
+mod terminal;
+mod upkeep;
+mod world;

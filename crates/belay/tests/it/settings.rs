@@ -1,0 +1,114 @@
+//! Configuration, its origins, and trust.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn every_value_has_an_origin() {
+    let mut world = World::new();
+    std::fs::write(world.workspace.home().join("config.toml"), "[snapshots.exclude]\nadditional = [\"*.log\"]\n")
+        .expect("a file");
+    let mut command = world.command(&["config", "list", "--origin", "snapshots.exclude"]);
+    command.env("BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED", "capture");
+    assert_snapshot!(world.ran(command), @r#"
+    exit 0
+    --- stdout
+    KEY  VALUE  ORIGIN
+    snapshots.exclude.gitignored  "capture"  BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED
+    snapshots.exclude.ignore_gitignore  false  default
+    snapshots.exclude.regenerable_min  "[SIZE]"  default
+    snapshots.exclude.additional  ["*.log"]  [HOME]/config.toml
+    snapshots.exclude.exclude_patterns  []  default
+    snapshots.exclude.exclude_globs  []  default
+    snapshots.exclude.force_include  []  default
+    "#);
+    let all = world.json(&["config", "list"]);
+    assert_eq!(all["settings"]["snapshots.exclude.additional"]["layer"], "user");
+    assert_eq!(all["settings"]["snapshots.exclude.gitignored"]["layer"], "default");
+}
+
+#[test]
+fn a_misspelt_key_or_value_is_an_error_that_helps() {
+    let mut world = World::new();
+    let mut command = world.command(&["config", "list"]);
+    command.env("BELAY_SNAPSHOTS__EXCLUDE__GITIGNORD", "capture");
+    assert_snapshot!(world.ran(command), @"
+    exit 2
+    --- stderr
+    error: BELAY_SNAPSHOTS__EXCLUDE__GITIGNORD sets snapshots.exclude.gitignord, which does not exist
+      nothing was changed
+      nearest: snapshots.exclude.gitignored
+    hint: `belay config list` shows every key
+    ");
+    let mut command = world.command(&["config", "list"]);
+    command.env("BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED", "maybe");
+    assert_snapshot!(world.ran(command), @r#"
+    exit 2
+    --- stderr
+    error: BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED sets snapshots.exclude.gitignored to "maybe", which is not skip or regenerable or capture
+      nothing was changed
+    hint: `belay config list` shows every key
+    "#);
+    assert_snapshot!(world.belay(&["config", "list", "nothing"]), @"
+    exit 3
+    --- stderr
+    error: no key begins with nothing
+    hint: `belay config list` shows every key
+    ");
+}
+
+#[test]
+fn a_workspace_can_weaken_its_protection_only_once_trusted() {
+    let mut world = World::new();
+    world
+        .workspace
+        .file("belay.toml", "[snapshots.exclude]\nadditional = [\"secret.txt\"]\n")
+        .file("secret.txt", "x\n");
+    world.snapshot();
+    assert_eq!(world.ok(&["cat", "@latest", "secret.txt"]), "x\n", "an untrusted workspace excluded a file");
+    assert_snapshot!(world.belay(&["config", "list", "snapshots.exclude.additional"]), @"
+    exit 0
+    --- stdout
+    snapshots.exclude.additional = []
+    --- stderr
+    belay.toml is not trusted, so these of its keys do not count: snapshots.exclude.additional
+    hint: read it, then `belay trust`
+    ");
+    assert_snapshot!(world.belay(&["trust"]), @r#"
+    exit 4
+    --- stderr
+      [snapshots.exclude]
+      additional = ["secret.txt"]
+    Not in force until belay.toml is trusted: snapshots.exclude.additional
+    error: this needs your consent, and there is no terminal to ask on
+      nothing was changed
+    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    "#);
+    assert_snapshot!(world.belay(&["trust", "-y"]), @r#"
+    exit 0
+    --- stderr
+      [snapshots.exclude]
+      additional = ["secret.txt"]
+    Not in force until belay.toml is trusted: snapshots.exclude.additional
+    belay.toml is trusted until it changes.
+    "#);
+    assert_snapshot!(world.belay(&["config", "list", "--origin", "snapshots.exclude.additional"]), @r#"
+    exit 0
+    --- stdout
+    KEY  VALUE  ORIGIN
+    snapshots.exclude.additional  ["secret.txt"]  belay.toml (workspace)
+    "#);
+    world.snapshot();
+    assert_eq!(world.belay(&["cat", "@latest", "secret.txt"]).code, 3);
+
+    world.workspace.file("belay.toml", "[snapshots.exclude]\nadditional = [\"*\"]\n");
+    world.snapshot();
+    assert_eq!(world.ok(&["cat", "@latest", "secret.txt"]), "x\n", "trust survived a change of the file");
+    world.ok(&["trust", "-y"]);
+    assert_snapshot!(world.belay(&["trust", "--revoke"]), @"
+    exit 0
+    --- stderr
+    It is trusted no longer.
+    ");
+}

@@ -1,0 +1,247 @@
+//! Taking, listing, pruning and deleting snapshots.
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn a_snapshot_prints_its_name_and_a_label_is_used_once() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    assert_snapshot!(world.belay(&["snapshot"]), @"
+    exit 0
+    --- stdout
+    snap_000001
+    ");
+    assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @"
+    exit 0
+    --- stdout
+    snap_000002 (before-refactor)
+    ");
+    assert_snapshot!(world.belay(&["snapshot", "--label", "before-refactor"]), @r#"
+    exit 4
+    --- stderr
+    error: label "before-refactor" is already used by snap_000002
+      nothing was changed
+    hint: choose another label, or delete that one with `belay snapshots delete snap_000002`
+    "#);
+    assert_snapshot!(world.belay(&["snapshot", "--label", "@latest"]), @r#"
+    exit 2
+    --- stderr
+    error: "@latest" cannot be a label: it begins with @ or -
+      nothing was changed
+    "#);
+    assert_eq!(
+        world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len),
+        Some(2),
+        "a refused snapshot is listed"
+    );
+}
+
+#[test]
+fn the_list_is_a_table_with_only_the_columns_that_say_something() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    world.snapshot();
+    assert_snapshot!(world.belay(&["snapshots"]), @"
+    exit 0
+    --- stdout
+    ID  TYPE  SIZE  CREATED
+    snap_000001  manual  [SIZE]  [AGE]
+
+    1 snapshot (backend: objects)
+    ");
+    world.workspace.file("notes.txt", "two\n");
+    world.ok(&["snapshot", "--label", "second", "--description", "after the change"]);
+    world.snapshot();
+    assert_snapshot!(world.belay(&["snapshots", "list"]), @"
+    exit 0
+    --- stdout
+    ID  TYPE  SIZE  CREATED  LABEL
+    snap_000001  manual  [SIZE]  [AGE]
+    snap_000002  manual  [SIZE]  [AGE]  second
+    snap_000003  manual  -  [AGE]
+
+    3 snapshots (backend: objects)
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "-n", "1"]), @"
+    exit 0
+    --- stdout
+    ID  TYPE  SIZE  CREATED
+    snap_000003  manual  -  [AGE]
+
+    1 of 3 snapshots (backend: objects)
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "--long"]), @"
+    exit 0
+    --- stdout
+    NUMBER  ID  TYPE  SIZE  CREATED  FILES  BYTES  LABEL  DESCRIPTION
+    1  snap_000001  manual  [SIZE]  [TIME]  1  [SIZE]
+    2  snap_000002  manual  [SIZE]  [TIME]  1  [SIZE]  second  after the change
+    3  snap_000003  manual  -  [TIME]  1  [SIZE]
+
+    3 snapshots (backend: objects)
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "--type", "safety"]), @"
+    exit 0
+    --- stdout
+    0 of 3 snapshots (backend: objects)
+    ");
+}
+
+#[test]
+fn json_lists_what_the_timeline_records() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    let id = world.snapshot();
+    let list = world.json(&["snapshots"]);
+    let one = &list["snapshots"][0];
+    assert_eq!(one["id"], id.as_str());
+    assert_eq!(one["type"], "manual");
+    assert_eq!(one["backend"], "objects");
+    assert_eq!(one["number"], 1);
+    assert_eq!(one["files"], 1);
+    assert_eq!(one["bytes"], 4);
+    assert_eq!(one["partial"], false);
+    assert_eq!(one["root"].as_str().map(str::len), Some(64));
+}
+
+#[test]
+fn a_path_names_the_workspace_to_capture() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    let outside = world.workspace.outside().to_owned();
+    let mut command = world.command(&["snapshot", "-q"]);
+    command.arg(world.workspace.path()).current_dir(outside);
+    assert_eq!(world.ran(command).code, 0);
+    assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn regenerable_directories_are_left_out_unless_all_is_asked_for() {
+    let mut world = World::new();
+    world.workspace.file("package.json", "{}").file(".gitignore", "node_modules/\n.env\n");
+    world.workspace.file("node_modules/left-pad/index.js", "x").file(".env", "KEY=1\n");
+    world.snapshot();
+    assert_snapshot!(world.belay(&["ls", "@latest"]), @"
+    exit 0
+    --- stdout
+    .env
+    .gitignore
+    [node_modules/] regenerable
+    package.json
+    ");
+    world.ok(&["snapshot", "--all"]);
+    assert_snapshot!(world.belay(&["ls", "-R", "@latest"]), @"
+    exit 0
+    --- stdout
+    .env
+    .gitignore
+    node_modules/
+    node_modules/left-pad/
+    node_modules/left-pad/index.js
+    package.json
+    ");
+}
+
+#[test]
+fn a_home_directory_is_no_workspace_unless_that_is_said_twice() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    let mut command = world.command(&["snapshot"]);
+    command.env("HOME", world.workspace.path());
+    assert_snapshot!(world.ran(command), @"
+    exit 4
+    --- stderr
+    error: [WORKSPACE] is too large to become a workspace by accident
+      nothing was changed
+    hint: add --yes-really if you mean it
+    ");
+    let mut command = world.command(&["snapshot", "--yes-really", "-q"]);
+    command.env("HOME", world.workspace.path());
+    assert_eq!(world.ran(command).code, 0);
+}
+
+#[test]
+fn a_store_inside_the_workspace_is_refused() {
+    let mut world = World::new();
+    let mut command = world.command(&["snapshot"]);
+    command.env("BELAY_HOME", world.workspace.join("store"));
+    assert_snapshot!(world.ran(command), @"
+    exit 4
+    --- stderr
+    error: belay's home [WORKSPACE]/store lies inside the workspace [WORKSPACE]
+      nothing was changed
+    hint: set BELAY_HOME to a directory outside, or choose a smaller workspace with -C
+    ");
+}
+
+#[test]
+fn pruning_keeps_what_it_says_and_asks_first() {
+    let mut world = World::new();
+    for number in 0..6 {
+        world.workspace.file("notes.txt", format!("{number}\n").repeat(100));
+        world.snapshot();
+    }
+    world.ok(&["snapshots"]);
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2"]), @"
+    exit 4
+    --- stderr
+    Would delete: snap_000001, snap_000002, snap_000003, snap_000004
+    error: this needs your consent, and there is no terminal to ask on
+      nothing was changed
+    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000006, snap_000005
+    Would delete: snap_000001, snap_000002, snap_000003, snap_000004 (4 snapshots, about [SIZE])
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "2", "-y"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000006, snap_000005
+    Deleting: 4 snapshots (freed [SIZE])
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--older-than", "7d", "-y"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000006, snap_000005
+    Deleting: nothing
+    ");
+    assert_eq!(world.belay(&["snapshots", "prune"]).code, 2, "a prune without a rule");
+    assert_eq!(world.belay(&["snapshots", "prune", "--older-than", "soon"]).code, 2);
+    assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn snapshots_are_deleted_by_name() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    world.ok(&["snapshot", "--label", "keep"]);
+    world.workspace.file("notes.txt", "two\n");
+    world.ok(&["snapshot", "--label", "drop"]);
+    world.ok(&["snapshots"]);
+    assert_snapshot!(world.belay(&["snapshots", "delete", "drop"]), @"
+    exit 4
+    --- stderr
+    error: this needs your consent, and there is no terminal to ask on
+      nothing was changed
+    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000001
+    Deleting: 1 snapshot (freed [SIZE])
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @r#"
+    exit 3
+    --- stderr
+    error: no snapshot is called "drop"
+      nothing was changed
+    hint: `belay snapshots` lists them
+    "#);
+    assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(1));
+}

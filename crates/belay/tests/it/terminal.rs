@@ -1,0 +1,76 @@
+//! On a terminal: the plan is shown, consent is asked for, colours are used, long output goes through the pager.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::world::World;
+
+/// Runs `belay` on a pseudo-terminal and types `input`; nothing where there is no `script`.
+fn on_terminal(world: &World, words: &str, input: &str) -> Option<String> {
+    let template = world.command(&[]);
+    let program = format!("{} {words}", env!("CARGO_BIN_EXE_belay"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &program, "/dev/null"]).current_dir(world.workspace.path());
+    for (name, value) in template.get_envs() {
+        match value {
+            Some(value) => script.env(name, value),
+            None => script.env_remove(name),
+        };
+    }
+    script.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut child) = script.spawn() else {
+        belay_testkit::skip("there is no script(1) to make a terminal with");
+        return None;
+    };
+    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("script reads");
+    let output = child.wait_with_output().expect("script ends");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn changed() -> World {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    world.snapshot();
+    world.workspace.file("notes.txt", "two\n").file("new.txt", "x\n");
+    world
+}
+
+#[test]
+fn a_rollback_shows_its_plan_and_takes_no_for_an_answer() {
+    let world = changed();
+    let Some(text) = on_terminal(&world, "rollback", "n\n") else { return };
+    assert!(text.contains("notes.txt") && text.contains("new.txt") && text.contains("Go ahead?"), "{text}");
+    assert!(text.contains("nothing was changed"), "{text}");
+    assert_eq!(world.read("notes.txt"), "two\n");
+}
+
+#[test]
+fn a_rollback_goes_ahead_when_told_so() {
+    let world = changed();
+    let Some(text) = on_terminal(&world, "rollback", "y\n") else { return };
+    assert!(text.contains("To undo:"), "{text}");
+    assert_eq!(world.read("notes.txt"), "one\n");
+    assert!(!world.has("new.txt"));
+}
+
+#[test]
+fn a_diff_is_coloured() {
+    let world = changed();
+    let Some(text) = on_terminal(&world, "diff", "") else { return };
+    assert!(text.contains("\u{1b}[32m+two"), "{text:?}");
+}
+
+#[test]
+fn the_pager_is_the_users_choice() {
+    let world = changed();
+    let pager = world.workspace.outside().join("pager");
+    std::fs::write(&pager, "#!/bin/sh\nsed 's/^/paged: /'\n").expect("a script");
+    std::fs::set_permissions(&pager, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    let program = env!("CARGO_BIN_EXE_belay");
+    let words = format!("--version; BELAY_PAGER={} {program} diff --color never", pager.display());
+    let Some(text) = on_terminal(&world, &words, "") else { return };
+    assert!(text.contains("paged: +two") && !text.contains('\u{1b}'), "{text:?}");
+    let words = format!("--version; BELAY_PAGER= {program} diff --color never");
+    let Some(text) = on_terminal(&world, &words, "") else { return };
+    assert!(text.contains("\n+two"), "{text:?}");
+}
