@@ -10,7 +10,7 @@ use super::Found;
 use super::check::{DirWork, Work};
 use super::descend::{Start, gap_kind, run, without_dir};
 use super::hand::{
-    Assembled, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, parent_of, refusal,
+    Assembled, EXDEV, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, parent_of, refusal,
 };
 use super::judge::Decision;
 use super::sqlite::Item;
@@ -47,11 +47,15 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
     let looked = look_again(job, work, is_dirty_set)?;
     let Some(mut looked) = looked else { return super::descend::everything(job) };
     let mut starts = std::mem::take(&mut looked.starts);
-    let paths: HashSet<Vec<u8>> = starts.iter().map(|start| start.path.clone()).collect();
-    starts.retain(|start| !dirs_above(&start.path).any(|dir| paths.contains(dir)));
+    let mut whole: HashSet<Vec<u8>> = looked.gone.iter().cloned().collect();
+    whole.extend(starts.iter().map(|start| start.path.clone()));
+    let is_superseded = |path: &[u8]| dirs_above(path).any(|dir| whole.contains(dir));
+    starts.retain(|start| !is_superseded(&start.path));
+    // What is captured whole, or left now, may be another directory than the one whose entries were looked at.
+    looked.dirs.retain(|path, _| !whole.contains(path) && !is_superseded(path));
+    looked.findings.linked.retain(|one| !is_superseded(&one.path));
+    looked.findings.gaps.retain(|gap| !is_superseded(&gap.path));
     let new_dirs: Vec<Vec<u8>> = starts.iter().map(|start| start.path.clone()).collect();
-    // What is captured whole may be another directory than the one whose entries were looked at one by one.
-    looked.dirs.retain(|path, _| !paths.contains(path) && !dirs_above(path).any(|dir| paths.contains(dir)));
     if !starts.is_empty() {
         let (taken, findings) = run(job, starts)?;
         looked.findings.absorb(findings);
@@ -60,7 +64,6 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
         }
     }
     let dirs = looked.dirs.iter().map(|(path, again)| (path.clone(), again.work.clone())).collect();
-    let whole = looked.gone.drain(..).chain(new_dirs).collect();
     let seen = Seen { dirs, whole };
     let mut hand = job.hand();
     let root = rebuild(&mut hand, &old, &mut looked)?;
@@ -195,6 +198,10 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         forced: false,
         is_dirty_set,
     };
+    let mut work = DirWork { relist, names: work.names.clone() };
+    if moved && is_dirty_set {
+        work.names.extend(looker.judged_otherwise(hand)?);
+    }
     let names = looker.names(hand, relist, &work.names)?;
     for (name, file_type) in names {
         looker.look(hand, &name, file_type)?;
@@ -206,7 +213,6 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
     let flags = bit(racy, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
-    let work = DirWork { relist, names: work.names.clone() };
     let again =
         Again { entries: known, proof: DirStat::from(&stat), rules: rules.fingerprint(), flags, own: Some(own), work };
     Ok(One::Here(again, starts, gone))
@@ -233,7 +239,7 @@ impl Looker<'_> {
         some: &BTreeSet<Vec<u8>>,
     ) -> Result<Vec<(Vec<u8>, FileType)>> {
         if !relist {
-            return Ok(some.iter().map(|name| (name.clone(), FileType::Unknown)).collect());
+            return Ok(some.iter().map(|name| (name.clone(), self.type_of(name))).collect());
         }
         let mut names = Vec::new();
         let mut buffer = std::mem::take(&mut hand.names);
@@ -246,6 +252,34 @@ impl Looker<'_> {
         let lost: Vec<Vec<u8>> = self.known.keys().filter(|name| !live.contains(name.as_slice())).cloned().collect();
         lost.iter().for_each(|name| self.drop_known(name));
         Ok(names)
+    }
+
+    /// Tells directories from the rest without asking a filesystem that is mounted there and may not answer.
+    fn type_of(&self, name: &[u8]) -> FileType {
+        if self.known.get(name).is_some_and(|(entry, _)| matches!(entry.kind, Kind::File { .. })) {
+            return FileType::Unknown;
+        }
+        match self.dir.subdir_path_only(name) {
+            Ok(_) => FileType::Dir,
+            Err(error) if error.raw_os_error() == Some(EXDEV) => FileType::Dir,
+            Err(_) => FileType::Unknown,
+        }
+    }
+
+    /// Directories of which the filter thinks otherwise now, because of names beside them that came or went.
+    fn judged_otherwise(&self, hand: &Hand<'_>) -> Result<Vec<Vec<u8>>> {
+        let mut found = Vec::new();
+        for (name, (entry, _)) in &self.known {
+            let was_left = matches!(entry.kind, Kind::Opaque { reason: Opaque::Regenerable, .. });
+            if !was_left && !matches!(entry.kind, Kind::Dir { .. }) {
+                continue;
+            }
+            let decision = hand.job.decide(self.rules, self.dir, &join(self.path, name), name, true)?;
+            if matches!(decision, Decision::Leave(_)) != was_left {
+                found.push(name.clone());
+            }
+        }
+        Ok(found)
     }
 
     fn drop_known(&mut self, name: &[u8]) {

@@ -32,9 +32,7 @@ impl Hung {
             .stdin(Stdio::from(server.try_clone().unwrap()))
             .output();
         match mount {
-            Ok(output) if output.status.success() => {
-                Some(Hung { point: point.to_path_buf(), server: Some(server) })
-            }
+            Ok(output) if output.status.success() => Some(Hung { point: point.to_path_buf(), server: Some(server) }),
             Ok(output) => {
                 belay_testkit::skip(&format!("mount: {}", String::from_utf8_lossy(&output.stderr).trim()));
                 None
