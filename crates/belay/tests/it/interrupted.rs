@@ -1,7 +1,8 @@
 //! Interrupted and killed: the old state or the new one, never a mixture, and never a half snapshot.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use belay_testkit::{Ignore, diff_worlds};
 
@@ -15,6 +16,17 @@ fn fill(world: &World, text: &str) {
     for number in 0..FILES {
         world.workspace.file(format!("dir{}/file{number:03}", number % 7), format!("{text} {number}\n").repeat(20));
     }
+}
+
+fn bytes_in(directory: &Path) -> u64 {
+    let Ok(inside) = std::fs::read_dir(directory) else { return 0 };
+    inside
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .map(|path| match path.is_dir() {
+            true => bytes_in(&path),
+            false => path.metadata().map(|meta| meta.len()).unwrap_or(0),
+        })
+        .sum()
 }
 
 fn signal(pid: u32, name: &str) {
@@ -60,7 +72,11 @@ fn ctrl_c_during_a_snapshot_leaves_no_snapshot_and_says_so() {
     });
     let mut snapshot = world.command(&["snapshot"]);
     let child = snapshot.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("belay starts");
-    std::thread::sleep(Duration::from_millis(60));
+    // The work has begun when the store grows.
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while bytes_in(&world.workspace.home().join("store")) < 1 << 20 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
     signal(child.id(), "INT");
     let output = child.wait_with_output().expect("it ends");
     let text = String::from_utf8_lossy(&output.stderr);

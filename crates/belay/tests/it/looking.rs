@@ -163,21 +163,21 @@ fn find_tells_which_snapshots_hold_a_path() {
     assert_snapshot!(world.belay(&["find", ".env"]), @"
     exit 0
     --- stdout
-    PATH  SNAPSHOTS  FIRST  LAST  SEEN
-    .env  1  snap_000001  snap_000001  [AGE]
+    SNAPSHOTS  FIRST  LAST  SEEN  PATH
+    1  snap_000001  snap_000001  [AGE]  .env
     ");
     assert_snapshot!(world.belay(&["find", "*.rs"]), @"
     exit 0
     --- stdout
-    PATH  SNAPSHOTS  FIRST  LAST  SEEN
-    src/a.rs  2  snap_000001  snap_000002  [AGE]
-    src/b.rs  1  snap_000002  snap_000002  [AGE]
+    SNAPSHOTS  FIRST  LAST  SEEN  PATH
+    2  snap_000001  snap_000002  [AGE]  src/a.rs
+    1  snap_000002  snap_000002  [AGE]  src/b.rs
     ");
     assert_snapshot!(world.belay(&["find", "*.rs", "--snapshot", "1"]), @"
     exit 0
     --- stdout
-    PATH  SNAPSHOTS  FIRST  LAST  SEEN
-    src/a.rs  1  snap_000001  snap_000001  [AGE]
+    SNAPSHOTS  FIRST  LAST  SEEN  PATH
+    1  snap_000001  snap_000001  [AGE]  src/a.rs
     ");
     assert_snapshot!(world.belay(&["find", "*.py"]), @"
     exit 3
