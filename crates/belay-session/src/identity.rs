@@ -145,7 +145,7 @@ pub(crate) fn recognise<'a>(
             _ => return Some((identity, Arrival::Moved { from: identity.path() })),
         }
     }
-    let identity = known.iter().filter(is_path).next_back()?;
+    let identity = known.iter().rfind(is_path)?;
     // Device numbers may change when the machine starts; the inode and its birth do not.
     let renumbered = identity.inode == here.inode && identity.born.is_some() && identity.born == here.born;
     Some((identity, if renumbered { Arrival::Known } else { Arrival::Replaced }))

@@ -38,6 +38,8 @@ pub(crate) struct Log {
     exists: bool,
     end: usize,
     last: Check,
+    /// What comes next follows a record that could not be read, so that its link says nothing.
+    after_gap: bool,
 }
 
 impl Log {
@@ -125,10 +127,10 @@ impl Log {
         if bytes[at..at + 4] != *MAGIC {
             self.broken.push(Broken { offset: at as u64, detail: "a record's mark is damaged" });
         }
-        let follows_damage = self.broken.last().is_some_and(|broken| broken.offset as usize >= self.end);
-        if found.link != self.last && !follows_damage {
+        if found.link != self.last && !self.after_gap {
             self.broken.push(Broken { offset: at as u64, detail: "a record before this one is missing" });
         }
+        self.after_gap = false;
         self.end = found.payload.end;
         self.last = found.check;
         self.payloads.push(found.payload);
@@ -150,6 +152,7 @@ impl Log {
             self.end = at;
         } else {
             self.broken.push(Broken { offset, detail: "a record is damaged" });
+            self.after_gap = true;
             self.end = end;
         }
         next

@@ -89,7 +89,7 @@ impl Terms {
 }
 
 /// The snapshots in the order in which they would be kept: the first is the last to go.
-pub(crate) fn keep_order<'a>(snapshots: Vec<(Worth, &'a Snapshot)>, now: Timestamp) -> Vec<(Worth, &'a Snapshot)> {
+pub(crate) fn keep_order(snapshots: Vec<(Worth, &Snapshot)>, now: Timestamp) -> Vec<(Worth, &Snapshot)> {
     let (plain, mut rest): (Vec<_>, Vec<_>) = snapshots.into_iter().partition(|(worth, _)| *worth == Worth::Plain);
     rest.sort_by_key(|(worth, snapshot)| (*worth, std::cmp::Reverse(snapshot.created_at)));
     let plain = thin(plain.into_iter().map(|(_, snapshot)| snapshot).collect(), now);

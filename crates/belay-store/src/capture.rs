@@ -194,6 +194,10 @@ fn look(store: &Store, options: &CaptureOptions<'_>, batch: Option<&Batch<'_>>) 
     };
     let Some(cache) = cache else { return descend::everything(&Job::new(store, options, batch, None)?) };
     let job = Job::new(store, options, batch, Some(&cache))?;
+    // A known path inside a mount may have stopped to answer, so with mounts everything is entered from the top.
+    if options.cross_mounts {
+        return descend::everything(&job);
+    }
     let work = match &options.source {
         // The paths say what changed since the base; about any other state they say nothing.
         Source::Dirty { base, paths } if store.algorithm().hash(&base.encode()) == cache.describes => {

@@ -289,16 +289,25 @@ fn write_format(disk: &dyn Disk, algorithm: Algorithm) -> Result<()> {
     let text = format_text(algorithm);
     let temporary = format!("store/format.tmp-{}", std::process::id());
     let _ = disk.remove(&temporary);
-    let mut file = disk.create(&temporary).map_err(Error::disk("create", &temporary))?;
-    file.write(text.as_bytes()).and_then(|()| file.sync()).map_err(Error::disk("write", &temporary))?;
+    let published = publish_format(disk, &temporary, text.as_bytes());
+    if !matches!(published, Ok(true)) {
+        let _ = disk.remove(&temporary);
+    }
+    published.map(drop)
+}
+
+/// Returns whether the format file was missing and is there now.
+fn publish_format(disk: &dyn Disk, temporary: &str, text: &[u8]) -> Result<bool> {
+    let mut file = disk.create(temporary).map_err(Error::disk("create", temporary))?;
+    file.write(text).and_then(|()| file.sync()).map_err(Error::disk("write", temporary))?;
     let created = disk.lock("store/create.lock", crate::disk::LockMode::Exclusive, true);
     let _lock = created.map_err(Error::disk("lock", "store/create.lock"))?;
     if disk.open(FORMAT_FILE).is_ok() {
-        let _ = disk.remove(&temporary);
-        return Ok(());
+        return Ok(false);
     }
-    disk.rename(&temporary, FORMAT_FILE).map_err(Error::disk("rename", &temporary))?;
-    disk.sync_dir("store").map_err(Error::disk("sync", "store"))
+    disk.rename(temporary, FORMAT_FILE).map_err(Error::disk("rename", temporary))?;
+    disk.sync_dir("store").map_err(Error::disk("sync", "store"))?;
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -15,11 +15,11 @@ fn status_tells_what_changed_and_what_is_not_protected() {
         .file("package.json", "{}")
         .file("node_modules/x/y", "12345");
     let status = bed.open().status(work()).unwrap();
-    assert_eq!((status.snapshots, status.latest.is_none(), status.changes.len()), (0, true, 0));
+    assert_eq!((status.snapshots, status.base.is_none(), status.changes.len()), (0, true, 0));
     let one = bed.snap();
     bed.ws.file("a", "1").remove("package.json");
     let status = bed.open().status(work()).unwrap();
-    assert_eq!((status.snapshots, status.latest.unwrap().id), (1, one.id));
+    assert_eq!((status.snapshots, status.base.unwrap().id), (1, one.id));
     let changed: Vec<_> =
         status.changes.iter().map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect();
     assert!(changed.contains(&"a".to_owned()) && changed.contains(&"package.json".to_owned()), "{changed:?}");
@@ -90,7 +90,9 @@ fn nothing_is_freed_while_a_timeline_is_damaged_and_repair_sets_the_damage_aside
 #[test]
 fn a_flipped_bit_in_the_store_is_named_and_nothing_is_written_from_it() {
     let bed = Bed::new();
-    bed.ws.file("a", noise(1, 50_000)).file("b", "1");
+    bed.ws.file("b", "1");
+    bed.snap();
+    bed.ws.file("a", noise(1, 50_000));
     let one = bed.snap();
     bed.ws.file("a", "wreck").file("b", "2");
     crate::recover::flip_a_bit_of(&bed, &noise(1, 50_000));

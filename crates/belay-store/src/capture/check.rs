@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use belay_sys::{Dir, FileType};
 
-use super::hand::{Job, join, name_of, parent_of};
+use super::hand::{EXDEV, Job, join, name_of, parent_of};
 use super::judge::Decision;
 use crate::error::{Error, Result};
 use crate::statcache::{Cache, DirStat, EntryView, Record, flags};
@@ -134,7 +134,6 @@ fn is_still_left(job: &Job<'_>, dir: &Dir, path: &[u8], entry: &EntryView<'_>) -
             Ok(matches!(decision, Decision::Leave(Opaque::Regenerable)))
         }
         Some(Opaque::Mount) => {
-            const EXDEV: i32 = 18;
             let opened = job.root.dir_path_only(&join(path, entry.name));
             Ok(opened.err().and_then(|error| error.raw_os_error()) == Some(EXDEV))
         }

@@ -364,6 +364,11 @@ impl Sorter<'_> {
             return Ok(());
         }
         let path = join(&self.open.path, name);
+        if file_type == FileType::Dir && self.job.is_hung(&path)? {
+            hand.gap(&path, GapKind::Hung, "");
+            self.left.push(opaque(name, None, file_type, Opaque::Hung));
+            return Ok(());
+        }
         // A directory is not examined by name: another filesystem may be mounted there, and may not answer.
         let stat = match file_type {
             FileType::Dir => None,

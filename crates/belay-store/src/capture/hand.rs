@@ -17,6 +17,8 @@ use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, RecordBuilder, flags};
 use crate::tree::{Entry, Kind, Meta, Node, Opaque, View};
 
+pub(super) const EXDEV: i32 = 18;
+
 /// A file whose times are this close to the moment of its capture may change again without them moving.
 const RACE_NANOSECONDS: i128 = 20_000_000;
 /// The same where a filesystem seems to keep whole seconds only.
@@ -82,6 +84,32 @@ impl<'a> Job<'a> {
         let Some(keep) = self.options.keep else { return Ok(false) };
         let entry = View::stored(self.store).lookup(&keep.root, path)?;
         Ok(entry.is_some_and(|entry| !entry.is_opaque()))
+    }
+}
+
+impl Job<'_> {
+    /// Whether another filesystem is mounted at `path` and does not answer in time; asked only if mounts are entered.
+    pub(super) fn is_hung(&self, path: &[u8]) -> Result<bool> {
+        if !self.options.cross_mounts || !self.is_mount_point(path) {
+            return Ok(false);
+        }
+        let root = self.root.try_clone().map_err(Error::workspace("open", b"."))?;
+        let (answer, answered) = std::sync::mpsc::channel();
+        let path = path.to_vec();
+        // Nobody waits for this thread: the kernel may hold it for as long as the other side is silent.
+        std::thread::spawn(move || {
+            let listed = root.dir(&path).and_then(|dir| dir.list(&mut Vec::new(), &mut |_, _, _| {}));
+            let _ = answer.send(listed.is_ok());
+        });
+        let limit = std::time::Duration::from_secs(self.options.limits.answer_seconds_max);
+        Ok(answered.recv_timeout(limit).is_err())
+    }
+
+    /// Asks only the directory around it, which has answered before.
+    fn is_mount_point(&self, path: &[u8]) -> bool {
+        let around = self.root.subdir(parent_of(path)).map(|root| root.crossing(false));
+        let opened = around.and_then(|root| root.dir_path_only(name_of(path)));
+        opened.err().and_then(|error| error.raw_os_error()) == Some(EXDEV)
     }
 }
 
@@ -226,7 +254,6 @@ pub(super) enum Refusal {
 
 /// Sorts an error of the workspace: what is the tree's own condition, and what must stop the capture.
 pub(super) fn refusal(error: io::Error) -> std::result::Result<Refusal, io::Error> {
-    const EXDEV: i32 = 18;
     const ELOOP: i32 = 40;
     const ENXIO: i32 = 6;
     const EMFILE: i32 = 24;

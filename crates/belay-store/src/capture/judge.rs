@@ -95,8 +95,10 @@ impl Job<'_> {
             return (Arc::clone(outside), false);
         }
         let own = read_ignore(dir, b".gitignore");
-        let exclude =
-            self.root.dir_path_only(&join(path, b".git/info")).ok().and_then(|dir| read_ignore(&dir, b"exclude"));
+        // From the directory's own handle, which stays in its filesystem: one mounted at `.git` may not answer.
+        let inside = dir.as_fd().try_clone_to_owned().map(Root::from_fd);
+        let info = inside.and_then(|root| root.dir_path_only(b".git/info"));
+        let exclude = info.ok().and_then(|dir| read_ignore(&dir, b"exclude"));
         let texts: Vec<&[u8]> = own.iter().chain(&exclude).map(Vec::as_slice).collect();
         (self.judge.enter(outside, path, &texts), !texts.is_empty())
     }

@@ -1,6 +1,6 @@
 //! Makes a new tree out of a known one and the directories that changed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use super::Found;
 use super::check::{DirWork, Work};
 use super::descend::{Start, gap_kind, run, without_dir};
 use super::hand::{
-    Assembled, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, parent_of, refusal,
+    Assembled, EXDEV, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, parent_of, refusal,
 };
 use super::judge::Decision;
 use super::sqlite::Item;
@@ -46,7 +46,15 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
     let is_dirty_set = matches!(job.options.source, super::Source::Dirty { .. });
     let looked = look_again(job, work, is_dirty_set)?;
     let Some(mut looked) = looked else { return super::descend::everything(job) };
-    let starts = std::mem::take(&mut looked.starts);
+    let mut starts = std::mem::take(&mut looked.starts);
+    let mut whole: HashSet<Vec<u8>> = looked.gone.iter().cloned().collect();
+    whole.extend(starts.iter().map(|start| start.path.clone()));
+    let is_superseded = |path: &[u8]| dirs_above(path).any(|dir| whole.contains(dir));
+    starts.retain(|start| !is_superseded(&start.path));
+    // What is captured whole, or left now, may be another directory than the one whose entries were looked at.
+    looked.dirs.retain(|path, _| !whole.contains(path) && !is_superseded(path));
+    looked.findings.linked.retain(|one| !is_superseded(&one.path));
+    looked.findings.gaps.retain(|gap| !is_superseded(&gap.path));
     let new_dirs: Vec<Vec<u8>> = starts.iter().map(|start| start.path.clone()).collect();
     if !starts.is_empty() {
         let (taken, findings) = run(job, starts)?;
@@ -56,7 +64,6 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
         }
     }
     let dirs = looked.dirs.iter().map(|(path, again)| (path.clone(), again.work.clone())).collect();
-    let whole = looked.gone.drain(..).chain(new_dirs).collect();
     let seen = Seen { dirs, whole };
     let mut hand = job.hand();
     let root = rebuild(&mut hand, &old, &mut looked)?;
@@ -129,7 +136,7 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
                 One::Here(again, starts, gone) => {
                     all.starts.extend(starts);
                     all.gone.extend(gone);
-                    all.dirs.insert(path, again);
+                    all.dirs.insert(path, *again);
                 }
                 One::RulesChanged => return Ok(None),
                 One::Gone => {
@@ -149,7 +156,7 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
 }
 
 enum One {
-    Here(Again, Vec<Start>, Vec<Vec<u8>>),
+    Here(Box<Again>, Vec<Start>, Vec<Vec<u8>>),
     Gone,
     RulesChanged,
 }
@@ -191,6 +198,10 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         forced: false,
         is_dirty_set,
     };
+    let mut work = DirWork { relist, names: work.names.clone() };
+    if moved && is_dirty_set {
+        work.names.extend(looker.judged_otherwise(hand)?);
+    }
     let names = looker.names(hand, relist, &work.names)?;
     for (name, file_type) in names {
         looker.look(hand, &name, file_type)?;
@@ -202,10 +213,9 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
     let flags = bit(racy, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
-    let work = DirWork { relist, names: work.names.clone() };
     let again =
         Again { entries: known, proof: DirStat::from(&stat), rules: rules.fingerprint(), flags, own: Some(own), work };
-    Ok(One::Here(again, starts, gone))
+    Ok(One::Here(Box::new(again), starts, gone))
 }
 
 struct Looker<'a> {
@@ -229,7 +239,7 @@ impl Looker<'_> {
         some: &BTreeSet<Vec<u8>>,
     ) -> Result<Vec<(Vec<u8>, FileType)>> {
         if !relist {
-            return Ok(some.iter().map(|name| (name.clone(), FileType::Unknown)).collect());
+            return Ok(some.iter().map(|name| (name.clone(), self.type_of(name))).collect());
         }
         let mut names = Vec::new();
         let mut buffer = std::mem::take(&mut hand.names);
@@ -242,6 +252,34 @@ impl Looker<'_> {
         let lost: Vec<Vec<u8>> = self.known.keys().filter(|name| !live.contains(name.as_slice())).cloned().collect();
         lost.iter().for_each(|name| self.drop_known(name));
         Ok(names)
+    }
+
+    /// Tells directories from the rest without asking a filesystem that is mounted there and may not answer.
+    fn type_of(&self, name: &[u8]) -> FileType {
+        if self.known.get(name).is_some_and(|(entry, _)| matches!(entry.kind, Kind::File { .. })) {
+            return FileType::Unknown;
+        }
+        match self.dir.subdir_path_only(name) {
+            Ok(_) => FileType::Dir,
+            Err(error) if error.raw_os_error() == Some(EXDEV) => FileType::Dir,
+            Err(_) => FileType::Unknown,
+        }
+    }
+
+    /// Directories of which the filter thinks otherwise now, because of names beside them that came or went.
+    fn judged_otherwise(&self, hand: &Hand<'_>) -> Result<Vec<Vec<u8>>> {
+        let mut found = Vec::new();
+        for (name, (entry, _)) in &self.known {
+            let was_left = matches!(entry.kind, Kind::Opaque { reason: Opaque::Regenerable, .. });
+            if !was_left && !matches!(entry.kind, Kind::Dir { .. }) {
+                continue;
+            }
+            let decision = hand.job.decide(self.rules, self.dir, &join(self.path, name), name, true)?;
+            if matches!(decision, Decision::Leave(_)) != was_left {
+                found.push(name.clone());
+            }
+        }
+        Ok(found)
     }
 
     fn drop_known(&mut self, name: &[u8]) {
@@ -400,7 +438,7 @@ fn finish(
         Update::Nothing
     } else {
         let linked = (linked != before).then_some(linked);
-        Update::Some { from: cache.describes, records, gone: seen.whole, linked }
+        Update::Some { from: cache.describes, records, gone: seen.whole.into_iter().collect(), linked }
     };
     Ok(Found { root, findings, update })
 }
@@ -409,14 +447,19 @@ fn finish(
 struct Seen {
     dirs: HashMap<Vec<u8>, DirWork>,
     /// Directories that are gone, or were captured whole.
-    whole: Vec<Vec<u8>>,
+    whole: HashSet<Vec<u8>>,
 }
 
 impl Seen {
     fn covers(&self, path: &[u8]) -> bool {
         let looked_at = |work: &DirWork| work.relist || work.names.contains(name_of(path));
-        let is_beneath =
-            |dir: &Vec<u8>| path == dir.as_slice() || path.starts_with(dir) && path.get(dir.len()) == Some(&b'/');
-        self.dirs.get(parent_of(path)).is_some_and(looked_at) || self.whole.iter().any(is_beneath)
+        self.dirs.get(parent_of(path)).is_some_and(looked_at)
+            || self.whole.contains(path)
+            || dirs_above(path).any(|dir| self.whole.contains(dir))
     }
+}
+
+/// The directories that a path lies in, but for the workspace itself.
+fn dirs_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }

@@ -38,9 +38,12 @@ impl Store {
         for pack in packs {
             copy_blocks(pack, &mut writer, &mut seen)?;
         }
-        writer.seal()?.publish()?;
+        let merged = writer.seal()?;
+        let name = merged.name().to_string();
+        merged.publish()?;
         self.disk.sync_dir(PACKS).map_err(Error::disk("sync", PACKS))?;
-        for pack in packs {
+        // If one pack holds all that the others do, the merged one is that very pack and has its name.
+        for pack in packs.iter().filter(|pack| pack.name != name) {
             self.disk.remove(&pack.name).map_err(Error::disk("remove", &pack.name))?;
         }
         self.reload().map(drop)

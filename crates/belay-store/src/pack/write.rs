@@ -29,6 +29,11 @@ pub(crate) struct Sealed {
 }
 
 impl Sealed {
+    /// The name that the pack will have.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Gives the pack its name and returns its length; durable once the directory is synced.
     pub(crate) fn publish(mut self) -> Result<u64> {
         let writer = &mut self.writer;

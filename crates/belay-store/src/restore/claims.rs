@@ -88,3 +88,26 @@ impl<'a> Claims<'a> {
         files.map(|(size, content)| self.view.bytes(size, &content)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Left, LeftReason, plan};
+    use super::*;
+    use crate::diff::Scope;
+    use crate::manifest::{Coverage, Gap, GapKind, Links};
+    use crate::planted::{Garden, files};
+
+    #[test]
+    fn what_was_seen_and_then_missed_is_not_taken_for_new() {
+        let garden = Garden::new();
+        let gap = |path: &[u8], kind| Gap { path: path.to_vec(), kind, detail: String::new() };
+        let gaps = vec![gap(b"dir", GapKind::OverLimit), gap(b"saved", GapKind::Vanished)];
+        let (_, target) = garden.plant_with(&files(&[("dir/a", "1")]), &Links::default(), &Coverage { gaps });
+        let (_, now) = garden.plant(&files(&[("dir/a", "1"), ("dir/b/c", "2"), ("new", "3"), ("saved", "4")]));
+        let view = View::stored(&garden.store);
+        let plan = plan(view, &now, &Links::default(), &target, &Scope::default(), false).unwrap();
+        let left = |path: &[u8]| Left { path: path.to_vec(), reason: LeftReason::NotCaptured };
+        assert_eq!(plan.left, [left(b"dir/b"), left(b"saved")]);
+        assert_eq!(plan.steps.iter().map(|step| step.path.as_slice()).collect::<Vec<_>>(), [b"new"]);
+    }
+}

@@ -100,7 +100,12 @@ fn write_base(disk: &dyn Disk, name: &str, describes: &Hash, records: &[&[u8]], 
     bytes.extend_from_slice(&encode_linked(linked));
     let (temporary, base) = (format!("{name}.tmp"), format!("{name}.base"));
     let written = disk.append(&temporary, 0).and_then(|mut file| file.write(&bytes));
-    written.and_then(|()| disk.rename(&temporary, &base)).map_err(Error::disk("write", &base))
+    let renamed = written.and_then(|()| disk.rename(&temporary, &base));
+    if renamed.is_err() {
+        // A full disk gets its space back at once; if even this fails, the next base is written over it.
+        let _ = disk.remove(&temporary);
+    }
+    renamed.map_err(Error::disk("write", &base))
 }
 
 /// Tells this base from every other, so that a delta is never read behind a base it does not belong to.

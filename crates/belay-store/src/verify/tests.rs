@@ -42,7 +42,7 @@ fn place_of(pack: &PathBuf, bytes: &[u8]) -> usize {
 /// Two snapshots that share a large file, which has a block of its own.
 fn two_with_a_large_file(garden: &Garden) -> (Hash, Hash) {
     let mut plants = files(&[("d/small", "s"), ("other/x", "x")]);
-    plants.insert(b"d/large".to_vec(), Thing::File(noise(1, 200_000)).into());
+    plants.insert(b"d/large".to_vec(), Thing::File(noise(1, 400_000)).into());
     plants.insert(b"d/lost".to_vec(), Thing::Opaque(Opaque::Hung).into());
     let (one, _) = garden.plant(&plants);
     plants.extend(files(&[("other/x", "y")]));
@@ -106,8 +106,8 @@ fn a_truncated_or_missing_pack_is_found_without_reading_everything() {
 fn damage_names_the_snapshots_and_paths_that_need_it() {
     let garden = Garden::new();
     let (one, two) = two_with_a_large_file(&garden);
-    let large = noise(1, 200_000);
-    let pack = packs(&garden).into_iter().find(|pack| std::fs::metadata(pack).unwrap().len() > 200_000).unwrap();
+    let large = noise(1, 400_000);
+    let pack = packs(&garden).into_iter().find(|pack| std::fs::metadata(pack).unwrap().len() > 400_000).unwrap();
     flip(&pack, place_of(&pack, &large[..64]), 0);
     assert_eq!(check(&garden, &[one, two], false).damage, [], "a shallow check does not read content");
     let report = check(&garden, &[one, two], true);
@@ -181,8 +181,8 @@ fn replant(garden: &Garden, manifest: &Manifest, root: &Node) -> Hash {
 fn repair_saves_what_is_good_and_keeps_the_rest_aside() {
     let garden = Garden::new();
     let (one, two) = two_with_a_large_file(&garden);
-    let large = noise(1, 200_000);
-    let pack = packs(&garden).into_iter().find(|pack| std::fs::metadata(pack).unwrap().len() > 200_000).unwrap();
+    let large = noise(1, 400_000);
+    let pack = packs(&garden).into_iter().find(|pack| std::fs::metadata(pack).unwrap().len() > 400_000).unwrap();
     flip(&pack, place_of(&pack, &large[..64]), 0);
     let report = check(&garden, &[one, two], true);
     let store = Garden::open(&garden.dir);
@@ -200,7 +200,7 @@ fn repair_saves_what_is_good_and_keeps_the_rest_aside() {
 fn repair_finds_the_other_copy() {
     let (garden, twin) = (Garden::new(), Garden::new());
     let mut plants = files(&[("a", "1")]);
-    plants.insert(b"large".to_vec(), Thing::File(noise(1, 200_000)).into());
+    plants.insert(b"large".to_vec(), Thing::File(noise(1, 400_000)).into());
     let (key, _) = garden.plant(&plants);
     plants.extend(files(&[("b", "2")]));
     twin.plant(&plants);
@@ -221,15 +221,15 @@ fn repair_heals_from_a_workspace_that_still_holds_the_bytes() {
     let (garden, workspace) = (Garden::new(), tempfile::tempdir().unwrap());
     let write = |path: &str, bytes: &[u8]| std::fs::write(workspace.path().join(path), bytes).unwrap();
     std::fs::create_dir(workspace.path().join("d")).unwrap();
-    write("d/large", &noise(1, 200_000));
-    write("d/chunked", &noise(2, 5 << 20));
+    write("d/large", &noise(1, 400_000));
+    write("d/chunked", &noise(2, 9 << 20));
     write("d/edited", b"before");
     let root = belay_sys::Root::open(workspace.path()).unwrap();
     let snapshot = snapshot_of(&garden, &root);
     write("d/edited", b"afterwards");
     let pack = packs(&garden).remove(0);
     // One bit in every two kibibytes hits every block, tables aside.
-    for byte in (100..5 << 20).step_by(2048) {
+    for byte in (100..9 << 20).step_by(2048) {
         flip(&pack, byte, 0);
     }
     let report = check(&garden, &[snapshot], true);
@@ -238,8 +238,8 @@ fn repair_heals_from_a_workspace_that_still_holds_the_bytes() {
     let store = Garden::open(&garden.dir);
     let repaired = repair(&store, &report, &[(root, snapshot)]).unwrap();
     assert!(repaired.healed >= 3, "{repaired:?}");
-    let large = store.read(&store.algorithm().hash(&noise(1, 200_000))).unwrap();
-    assert_eq!(large, noise(1, 200_000));
+    let large = store.read(&store.algorithm().hash(&noise(1, 400_000))).unwrap();
+    assert_eq!(large, noise(1, 400_000));
     let lost = check(&garden, &[snapshot], true);
     let paths: std::collections::BTreeSet<_> =
         lost.damage.iter().flat_map(|one| &one.affects).map(|(_, path)| path.as_slice()).collect();

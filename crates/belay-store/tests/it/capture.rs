@@ -279,3 +279,16 @@ fn a_busy_sqlite_database_is_captured_as_a_set_that_opens() {
     feeder.join().unwrap();
     assert!(checked > 0, "no capture was whole");
 }
+
+#[test]
+fn a_directory_replaced_by_another_of_its_name_is_seen_by_a_dirty_set() {
+    let bench = Bench::new();
+    populate(&bench);
+    settle();
+    let base = bench.walk().manifest;
+    fs::remove_dir_all(bench.path().join("src")).unwrap();
+    fs::create_dir(bench.path().join("src")).unwrap();
+    let paths = [b"src".to_vec(), b"src/main.rs".to_vec()];
+    let now = bench.capture(Source::Dirty { base: &base, paths: &paths });
+    assert_eq!(now.manifest, bench.full());
+}

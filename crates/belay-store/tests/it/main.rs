@@ -1,5 +1,15 @@
 //! The store on real directories, against an observer that shares no code with it.
 
 mod capture;
+mod crash;
+mod deeds;
+mod enospc;
+mod faulty;
+mod many;
+mod model;
+mod mounts;
+mod proof;
+mod race;
 mod restore;
+mod twin;
 mod world;

@@ -10,7 +10,7 @@ use super::laws::{build, wreck};
 
 /// How far apart the tested changes are: all of them when the long suites run, a sample otherwise.
 pub(crate) fn stride() -> u64 {
-    if std::env::var("BELAY_CRASH").is_ok_and(|value| value == "full") { 1 } else { 11 }
+    if std::env::var("BELAY_CRASH").is_ok_and(|value| value == "full") { 1 } else { 17 }
 }
 
 /// Whether an interrupted restore is finished or reversed.
@@ -75,4 +75,24 @@ fn a_recovery_that_dies_is_recovered_from() {
     }
     bed.no_leftovers();
     assert_same_world(&whole, &bed.ws.walk(), Ignore { directory_mtime: true, ..Ignore::default() });
+}
+
+#[test]
+fn a_directory_that_was_opened_up_is_shut_again_although_it_is_not_restored() {
+    let bed = Bed::new();
+    bed.ws.file("shut/a", "a\n").file("shut/b", "b\n").mode("shut", 0o555);
+    let target = bed.snap();
+    bed.ws.mode("shut", 0o755).file("shut/a", "A\n").mode("shut", 0o555);
+    let plan = bed.plan_part(&bed.snap(), &target, &["shut/a"]);
+    for at in 1.. {
+        let faults = Faults { after: AtomicU64::new(at), ..Faults::default() };
+        let applied = bed.apply_with(&plan, Some(&faults));
+        belay_store::tidy_up(&bed.root, &plan, super::bed::PREFIX).unwrap();
+        assert_eq!(bed.ws.walk()[&b"shut"[..]].mode, 0o555, "change {at}");
+        bed.no_leftovers();
+        if applied.is_ok() {
+            break;
+        }
+    }
+    assert_eq!(bed.text("shut/a"), "a\n");
 }

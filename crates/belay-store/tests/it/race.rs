@@ -1,0 +1,61 @@
+//! Somebody swaps a directory for a symlink to the outside while it is captured: nothing from there is ever seen.
+
+use std::time::{Duration, Instant};
+
+use belay_store::{Source, View};
+use belay_testkit::{Ignore, Swapper, assert_same_world, walk};
+
+use crate::proof::read_all;
+use crate::world::Bench;
+
+const SECRET: &[u8] = b"nobody may see this";
+
+fn seconds() -> u64 {
+    if std::env::var("BELAY_CRASH").is_ok_and(|value| value == "full") { 60 } else { 2 }
+}
+
+/// Captures again and again, by `source`, while the swapping goes on.
+fn capture_while_swapped(by_dirty_set: bool) {
+    let bench = Bench::new();
+    let outside = bench.workspace.outside().join("canary");
+    for dir in ["", "sub", "sub/deep"] {
+        std::fs::create_dir_all(outside.join(dir)).unwrap();
+        for name in ["a", "b", "secret"] {
+            std::fs::write(outside.join(dir).join(name), SECRET).unwrap();
+            bench.workspace.file(format!("dir/{dir}/{name}").replace("//", "/"), "inside\n");
+        }
+    }
+    let before = walk(&outside);
+    let mut last = bench.walk();
+    let swapper = Swapper::with_symlink(&bench.path().join("dir"), &bench.workspace.outside().join("decoy"), &outside);
+    let end = Instant::now() + Duration::from_secs(seconds());
+    let mut captures = 0;
+    while Instant::now() < end {
+        bench.workspace.file("beside", format!("{captures}"));
+        let paths = [b"dir".to_vec(), b"dir/sub/a".to_vec(), b"dir/b".to_vec(), b"beside".to_vec()];
+        let base = last.manifest.clone();
+        let source = if by_dirty_set { Source::Dirty { base: &base, paths: &paths } } else { Source::Walk };
+        last = bench.capture(source);
+        captures += 1;
+        for (path, (kind, bytes)) in read_all(&bench.store, &last.key).unwrap() {
+            assert!(bytes != SECRET, "{} was captured from outside: {kind}", belay_testkit::show(&path));
+        }
+        let dir = View::stored(&bench.store).lookup(&last.manifest.root, b"dir/sub/deep/secret").unwrap();
+        assert!(dir.is_none_or(|entry| !entry.is_opaque()));
+    }
+    let swaps = swapper.swaps();
+    drop(swapper);
+    assert_same_world(&before, &walk(&outside), Ignore::NOTHING);
+    assert!(swaps > 100 && captures > 5, "{swaps} swaps in {captures} captures prove nothing");
+    assert_eq!(bench.walk().manifest, bench.full(), "the swapping left the cache wrong");
+}
+
+#[test]
+fn a_walk_is_not_led_outside() {
+    capture_while_swapped(false);
+}
+
+#[test]
+fn a_dirty_set_is_not_led_outside() {
+    capture_while_swapped(true);
+}
