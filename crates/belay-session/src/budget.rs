@@ -7,6 +7,7 @@ use belay_store::weigh;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::identity::Index;
+use crate::log::replace;
 use crate::record::{Snapshot, Why};
 use crate::retention::{PrunePlan, Pruned, Terms, Worth, delete_records, keep_order, needed};
 use crate::timeline::Timeline;
@@ -55,6 +56,9 @@ impl Workspace<'_> {
         if !disk_is_full && !budget.is_over() {
             return Ok(Pruned::default());
         }
+        if !disk_is_full && budget.used_bytes.abs_diff(self.home.thinned_to()) < budget.limit_bytes / SLACK_SHARE {
+            return Ok(Pruned::default());
+        }
         let mut pruned = Pruned { deleted: Vec::new(), freed_bytes: self.home.collect_quietly() };
         let used = budget.used_bytes.saturating_sub(pruned.freed_bytes);
         let limit = if disk_is_full { budget.limit_bytes.min(used / 4 * 3) } else { budget.limit_bytes };
@@ -67,6 +71,10 @@ impl Workspace<'_> {
         }
         if !pruned.deleted.is_empty() {
             pruned.freed_bytes += self.home.collect_quietly();
+        }
+        let rest = self.home.store().stored_bytes()?;
+        if rest > limit {
+            self.home.remember_thinned(rest);
         }
         Ok(pruned)
     }
@@ -86,6 +94,22 @@ impl Workspace<'_> {
     }
 }
 
+/// How large the store was when it could not be made small enough: while it is about as large, trying again would
+/// only cost time.
+const THINNED: &str = "workspaces/thinned";
+
+impl Home {
+    fn thinned_to(&self) -> u64 {
+        let text = self.disk().read(THINNED).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    fn remember_thinned(&self, bytes: u64) {
+        // Without it the next snapshot tries again.
+        let _ = replace(self.disk(), THINNED, bytes.to_string().as_bytes());
+    }
+}
+
 /// The snapshots, by workspace, that do not fit in the limit; with `only`, those of other workspaces all stay.
 fn beyond(
     home: &Home,
@@ -96,7 +120,7 @@ fn beyond(
 ) -> Result<Vec<(String, Vec<String>)>> {
     let mut timelines = Vec::new();
     for identity in Index::read(home.disk())?.known {
-        let (timeline, _) = Timeline::read(home.disk(), &timeline_name(&identity.id))?;
+        let timeline = Timeline::read(home.disk(), &timeline_name(&identity.id))?;
         let terms = Terms { delete_initial, needed: needed(home, &identity.id)? };
         timelines.push((identity.id, timeline, terms));
     }
