@@ -238,7 +238,7 @@ pub(super) fn path_hash(path: &[u8]) -> u64 {
 }
 
 /// Puts length and check in front of a body.
-pub(super) fn framed(body: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(FRAME_HEADER + body.len());
     out.extend_from_slice(&(body.len() as u32).to_le_bytes());
     out.extend_from_slice(&check(body).to_le_bytes());
