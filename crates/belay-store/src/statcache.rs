@@ -82,7 +82,11 @@ impl Cache {
             return None;
         }
         let linked_bytes = base.bytes(linked_at, (base_len - linked_at) as usize)?;
-        let linked = record::decode_linked(&linked_bytes, u64_at(&header, 72))?;
+        let (linked_bytes, linked_check) = linked_bytes.split_last_chunk::<8>()?;
+        if check(linked_bytes) != u64::from_le_bytes(*linked_check) {
+            return None;
+        }
+        let linked = record::decode_linked(linked_bytes, u64_at(&header, 72))?;
         let (newer, gone) = (HashMap::new(), HashSet::new());
         let mut cache =
             Cache { describes, base_id, delta_len: 0, base_len, base, records_end, index_rows, newer, gone, linked };
