@@ -7,6 +7,7 @@ mod crash;
 mod deeds;
 mod enospc;
 mod faulty;
+mod flips;
 mod many;
 mod model;
 mod mounts;
