@@ -3,11 +3,17 @@
 
 mod bed;
 mod budget;
+mod crash;
 mod crowd;
+#[path = "../../../belay-store/tests/it/faulty.rs"]
+mod faulty;
+mod full;
 mod health;
 mod names;
 mod paths;
 mod recover;
 mod rewind;
 mod snapshots;
+#[path = "../../../belay-store/tests/it/twin.rs"]
+mod twin;
 mod workspaces;
