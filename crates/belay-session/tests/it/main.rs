@@ -6,6 +6,7 @@ mod budget;
 mod crash;
 mod crowd;
 #[path = "../../../belay-store/tests/it/faulty.rs"]
+#[allow(dead_code, reason = "the store's tests use all of it")]
 mod faulty;
 mod full;
 mod health;
@@ -15,5 +16,6 @@ mod recover;
 mod rewind;
 mod snapshots;
 #[path = "../../../belay-store/tests/it/twin.rs"]
+#[allow(dead_code, reason = "the store's tests use all of it")]
 mod twin;
 mod workspaces;
