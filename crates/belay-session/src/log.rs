@@ -99,8 +99,7 @@ impl Log {
         file.write(&log.bytes[self.end..]).map_err(Error::disk("append to", name))?;
         file.sync().map_err(Error::disk("sync", name))?;
         if !self.exists {
-            let (dir, _) = name.rsplit_once('/').unwrap_or(("", name));
-            disk.sync_dir(dir).map_err(Error::disk("sync", dir))?;
+            sync_name(disk, name).map_err(Error::disk("sync", name))?;
         }
         Ok(log)
     }
@@ -151,7 +150,8 @@ impl Log {
 
     /// Deals with bytes at `at` that are no record; returns where to go on, or nothing at the end of the log.
     fn resynchronise(&mut self, bytes: &[u8], at: usize) -> Option<usize> {
-        let next = (at + 1..bytes.len().saturating_sub(HEADER - 1)).find(|next| record(bytes, *next).is_some());
+        let is_next = |next: &usize| bytes[*next..].starts_with(MAGIC) && record(bytes, *next).is_some();
+        let next = (at + 1..bytes.len().saturating_sub(HEADER - 1)).find(is_next);
         let end = next.unwrap_or(bytes.len());
         let offset = at as u64;
         if let Some(found) = record_until(bytes, at, end) {
@@ -183,13 +183,22 @@ pub(crate) fn replace(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
         file.write(bytes)?;
         file.sync()?;
         disk.rename(&fresh, name)?;
-        disk.sync_dir(name.rsplit_once('/').map_or("", |(dir, _)| dir))
+        sync_name(disk, name)
     };
     write().map_err(|error| {
         // Best effort: the space of a half-written file goes back; the next writer removes it otherwise.
         let _ = disk.remove(&fresh);
         Error::disk("write", name)(error)
     })
+}
+
+/// Makes a name durable, and those of the directories above it: they may be as new. Syncing an old one costs nothing.
+fn sync_name(disk: &dyn Disk, mut name: &str) -> io::Result<()> {
+    while !name.is_empty() {
+        name = name.rsplit_once('/').map_or("", |(dir, _)| dir);
+        disk.sync_dir(name)?;
+    }
+    Ok(())
 }
 
 struct Record {
@@ -240,7 +249,9 @@ fn is_torn(rest: &[u8]) -> bool {
     let Some(header) = rest.get(..HEADER) else { return true };
     let claimed = u32::from_le_bytes(header[4..8].try_into().expect("four bytes")) as usize;
     let is_short = header.starts_with(MAGIC) && claimed <= PAYLOAD_BYTES_MAX && claimed > rest.len() - HEADER;
-    is_short || rest.starts_with(&[0; 4]) || rest[HEADER..].windows(8).any(|window| window == [0; 8])
+    // A payload has no zero byte. One in its middle could be a flipped bit; many, or one where the last brace was, not.
+    let is_unwritten = rest.ends_with(&[0]) || rest[HEADER..].windows(8).any(|window| window == [0; 8]);
+    is_short || is_unwritten || rest.starts_with(&[0; 4])
 }
 
 fn is_newer(rest: &[u8]) -> bool {

@@ -34,9 +34,12 @@ fn a_torn_end_is_not_seen_and_will_be_cut() {
         assert_eq!(texts(&log), THREE[..2], "cut at {cut}");
         assert_eq!((log.end, log.broken.len()), (two, 0), "cut at {cut}");
     }
-    let mut zeros = whole[..two].to_vec();
-    zeros.resize(two + 300, 0);
-    assert_eq!(Log::scan(zeros).end, two);
+    for kept in two..whole.len() {
+        let mut zeros = whole[..kept].to_vec();
+        zeros.resize(whole.len(), 0);
+        let log = Log::scan(zeros);
+        assert_eq!((log.end, log.broken.len()), (two, 0), "zeros from {kept}");
+    }
 }
 
 #[test]
@@ -110,4 +113,31 @@ fn rewriting_leaves_just_the_given_records() {
     Log::rewrite(&disk, "log", &[THREE[0].into(), THREE[2].into()]).unwrap();
     assert_eq!(texts(&Log::read(&disk, "log").unwrap()), [THREE[0], THREE[2]]);
     assert_eq!(disk.list("").unwrap().len(), 1);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn whatever_the_bytes_are_a_log_can_be_read_and_written_on(
+        junk in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..300),
+        at in 0usize..400,
+        cut in 0usize..400,
+    ) {
+        let mut bytes = log_of(&THREE);
+        let at = at.min(bytes.len());
+        bytes.splice(at..(at + cut).min(bytes.len()), junk);
+        let log = Log::scan(bytes.clone());
+        proptest::prop_assert!(log.end <= bytes.len());
+        let mut longer = bytes[..log.end].to_vec();
+        frame(&mut longer, &log.last, b"{\"last\":1}").unwrap();
+        let again = Log::scan(longer);
+        let (before, after) = (texts_lossy(&log), texts_lossy(&again));
+        let is_last = after.last().is_some_and(|text| text.contains("last"));
+        proptest::prop_assert!(log.too_new || (is_last && after.len() > before.len()));
+    }
+}
+
+fn texts_lossy(log: &Log) -> Vec<String> {
+    log.payloads().map(|(_, payload)| String::from_utf8_lossy(payload).into_owned()).collect()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use belay_session::store::{Faults, Quiet};
+use belay_session::store::{Disk, Faults, Quiet};
 use belay_session::{
     Clock, Consent, Error, Goal, Home, HomeOptions, Ids, Outcome, Override, RewindRequest, Snapshot, SnapshotRequest,
     Sources, Taken, Work, Workspace,
@@ -34,6 +34,12 @@ impl Bed {
         let seconds = Arc::new(AtomicI64::new(1_768_900_000));
         let home = Home::open(ws.home(), options(&seconds, 1)).unwrap();
         Bed { ws, home, sources: Sources::default(), seconds }
+    }
+
+    /// On another disk than belay's home itself.
+    pub(crate) fn on(self, disk: Arc<dyn Disk>) -> Bed {
+        let home = Home::on(disk, self.ws.home(), options(&self.seconds, 5)).unwrap();
+        Bed { home, ..self }
     }
 
     /// With these settings, as flags would set them.

@@ -3,11 +3,19 @@
 
 mod bed;
 mod budget;
+mod crash;
 mod crowd;
+#[path = "../../../belay-store/tests/it/faulty.rs"]
+#[allow(dead_code, reason = "the store's tests use all of it")]
+mod faulty;
+mod full;
 mod health;
 mod names;
 mod paths;
 mod recover;
 mod rewind;
 mod snapshots;
+#[path = "../../../belay-store/tests/it/twin.rs"]
+#[allow(dead_code, reason = "the store's tests use all of it")]
+mod twin;
 mod workspaces;

@@ -8,11 +8,15 @@ use crate::bed::{Bed, work};
 use crate::budget::noise;
 
 /// Only the directories whose content is swapped after the crash get their times back.
-const BUT_TIMES: Ignore = Ignore { mtime: true, directory_mtime: true, ctime: true, inode: true, ..Ignore::NOTHING };
+pub(crate) const BUT_TIMES: Ignore =
+    Ignore { mtime: true, directory_mtime: true, ctime: true, inode: true, ..Ignore::NOTHING };
 
 /// A workspace with a bit of everything, its snapshot, and what it became.
 fn wrecked() -> (Bed, Snapshot, World, World) {
-    let bed = Bed::new();
+    wreck(Bed::new())
+}
+
+pub(crate) fn wreck(bed: Bed) -> (Bed, Snapshot, World, World) {
     bed.ws.file("edited", "1").file("removed", noise(9, 9000)).file("dir/in", "1").file("retyped", "1");
     bed.ws.symlink("link", "edited").file("gone/deep/file", "1").hard_link("twin", "edited");
     bed.ws.dir("closed").file("closed/x", "1").mode("closed", 0o555).file_mode("script", "1", 0o755);

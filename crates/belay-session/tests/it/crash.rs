@@ -1,0 +1,144 @@
+//! The machine ends before every single change of belay's disk: the old state or the new, and nothing else.
+
+use std::sync::Arc;
+
+use belay_session::{Error, Goal, PruneRule, SnapshotRequest};
+use belay_testkit::{assert_same_world, diff_worlds};
+
+use crate::bed::{Bed, work};
+use crate::recover::{BUT_TIMES, wreck};
+use crate::twin::{End, Twin};
+
+/// How many ways to lose power are tried at each change.
+fn ends() -> impl Iterator<Item = End> {
+    let full = std::env::var("BELAY_CRASH").is_ok_and(|value| value == "full");
+    std::iter::once(End::Death).chain((0..if full { 20 } else { 2 }).map(End::PowerLoss))
+}
+
+/// Does `deed` until the machine ends at its n-th change of the disk, for every n and end, and has a look each time.
+fn end_everywhere<T>(
+    prepare: impl Fn(Bed) -> Bed,
+    deed: impl Fn(&Bed) -> Result<T, Error>,
+    look: impl Fn(Bed, Option<T>, &str),
+) {
+    for operation in 1.. {
+        let mut done = false;
+        for end in ends() {
+            let disk = Twin::default();
+            let bed = prepare(Bed::new().on(Arc::new(disk.clone())));
+            disk.end_at(operation);
+            let made = deed(&bed).ok();
+            done = disk.operations() < operation;
+            let what = format!("{end:?} at change {operation}");
+            look(bed.on(Arc::new(disk.after(end))), made, &what);
+        }
+        if done {
+            assert!(operation > 3, "nothing was changed, so nothing was tested");
+            return;
+        }
+    }
+}
+
+fn is_sound(bed: &Bed, what: &str) {
+    let health = bed.home.verify(true, work()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(health.is_sound(), "{what}: {health:?}");
+    bed.home.gc(false).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(bed.home.verify(true, work()).unwrap().is_sound(), "{what}: after gc");
+}
+
+#[test]
+fn a_snapshot_is_listed_or_not_and_the_others_stay() {
+    let prepare = |bed: Bed| {
+        bed.ws.file("a", "1").file("dir/b", "1");
+        bed.label("first");
+        bed.ws.file("a", "2");
+        bed
+    };
+    let deed = |bed: &Bed| bed.take(&SnapshotRequest::default()).map(|taken| taken.snapshot);
+    end_everywhere(prepare, deed, |bed, made, what| {
+        is_sound(&bed, what);
+        let timeline = bed.open().timeline().unwrap();
+        assert_eq!(timeline.snapshots()[0].label.as_deref(), Some("first"), "{what}");
+        if let Some(made) = made {
+            assert_eq!(timeline.latest(), Some(&made), "{what}: what was reported is there");
+        }
+        let next = bed.snap();
+        assert_eq!(next.number, timeline.snapshots().len() as u64 + 1, "{what}");
+        bed.ws.file("a", "wreck");
+        bed.rewind(Goal::To(Some("first".into()))).unwrap();
+        assert_eq!(bed.text("a"), "1", "{what}");
+    });
+}
+
+#[test]
+fn a_workspace_is_known_or_not() {
+    let prepare = |bed: Bed| {
+        bed.ws.file("a", "1");
+        bed
+    };
+    let deed = |bed: &Bed| {
+        bed.home
+            .find_or_create(bed.ws.path(), Default::default(), &bed.sources)?
+            .snapshot(&SnapshotRequest::default(), work())
+    };
+    end_everywhere(prepare, deed, |bed, made, what| {
+        let known = bed.home.workspaces().unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(known.len() <= 1, "{what}");
+        if let Some(made) = made {
+            assert_eq!(bed.ids(), [made.snapshot.id], "{what}");
+        }
+        bed.snap();
+        assert_eq!(bed.home.workspaces().unwrap().len(), 1, "{what}");
+        is_sound(&bed, what);
+    });
+}
+
+#[test]
+fn what_a_prune_leaves_is_whole() {
+    let prepare = |bed: Bed| {
+        for n in 0..4 {
+            bed.ws.file("a", crate::budget::noise(n, 3000)).file("b", n.to_string());
+            bed.snap();
+        }
+        bed
+    };
+    let deed = |bed: &Bed| {
+        let workspace = bed.open();
+        workspace.prune(&workspace.plan_prune(PruneRule::Keep(2))?)
+    };
+    end_everywhere(prepare, deed, |bed, made, what| {
+        is_sound(&bed, what);
+        let left = bed.ids().len();
+        assert!(left == 4 || left == 2, "{what}: all or none go: {left}");
+        assert!(made.is_none() || left == 2, "{what}: what was reported has happened");
+    });
+}
+
+#[test]
+fn a_rollback_is_finished_or_never_began() {
+    let prepare = |bed: Bed| wreck(bed).0;
+    let deed = |bed: &Bed| bed.rewind(Goal::To(Some("1".into())));
+    end_everywhere(prepare, deed, |bed, made, what| {
+        let after_the_end = bed.ws.walk();
+        let recovered = bed.open().recover(work()).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(recovered.iter().all(|one| one.failed.is_none() && one.left.is_empty()), "{what}: {recovered:?}");
+        assert!(bed.open().recover(work()).unwrap().is_empty(), "{what}");
+        is_sound(&bed, what);
+        let now = bed.ws.walk();
+        let is_good = bed.text("gone/deep/file") == "1";
+        if made.is_some() || !recovered.is_empty() {
+            assert!(is_good, "{what}: what was reported or recovered has happened");
+        }
+        if !is_good {
+            assert!(diff_worlds(&after_the_end, &now, BUT_TIMES).is_empty(), "{what}: nothing began");
+            assert_eq!(bed.text("edited"), "2", "{what}");
+            return;
+        }
+        let plan = bed.open().plan_rewind(&crate::bed::request(Goal::To(Some("1".into())), &[]), work()).unwrap();
+        assert!(plan.plan.steps.is_empty(), "{what}: the rollback is whole");
+        bed.rewind(Goal::Undo).unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!((bed.text("edited").as_str(), bed.text("added/z").as_str()), ("2", "2"), "{what}");
+        bed.rewind(Goal::Redo).unwrap();
+        assert_same_world(&now, &bed.ws.walk(), BUT_TIMES);
+    });
+}
