@@ -130,32 +130,43 @@ fn beyond(
         let worth = |snapshot| if stays { Worth::Never } else { terms.worth(timeline, snapshot) };
         all.extend(timeline.snapshots().iter().map(|snapshot| (worth(snapshot), snapshot)));
     }
-    let order = keep_order(all, home.options.clock.now());
-    let groups: Vec<_> = order.iter().map(|(_, snapshot)| vec![snapshot.manifest]).collect();
-    let added: Vec<u64> = weigh(home.store(), &groups)?.iter().map(|weight| weight.added_bytes).collect();
-    let never = order.iter().take_while(|(worth, _)| *worth == Worth::Never).count();
-    let going: HashSet<&str> =
-        order[fitting(&added, never, limit, used)..].iter().map(|(_, s)| s.id.as_str()).collect();
+    let total = all.len();
+    let mut kept = keep_order(all, home.options.clock.now());
+    // A snapshot that goes may leave what it shared with one that stays, so those that stay are weighed again.
+    loop {
+        let groups: Vec<_> = kept.iter().map(|(_, snapshot)| vec![snapshot.manifest]).collect();
+        let added: Vec<u64> = weigh(home.store(), &groups)?.iter().map(|weight| weight.added_bytes).collect();
+        let never = kept.iter().take_while(|(worth, _)| *worth == Worth::Never).count();
+        let scale = if kept.len() == total { used } else { added.iter().sum() };
+        let fits = fitting(&added, never, limit, scale);
+        if fits.iter().all(|fits| *fits) {
+            break;
+        }
+        let mut fits = fits.into_iter();
+        kept.retain(|_| fits.next().unwrap_or(true));
+    }
+    let stays: HashSet<&str> = kept.iter().map(|(_, snapshot)| snapshot.id.as_str()).collect();
     let of_timeline = |timeline: &Timeline| -> Vec<String> {
-        timeline.snapshots().iter().map(|s| s.id.clone()).filter(|id| going.contains(id.as_str())).collect()
+        timeline.snapshots().iter().map(|s| s.id.clone()).filter(|id| !stays.contains(id.as_str())).collect()
     };
     let found = timelines.iter().map(|(workspace, timeline, _)| (workspace.clone(), of_timeline(timeline)));
     Ok(found.filter(|(_, ids)| !ids.is_empty()).collect())
 }
 
-/// How many of the snapshots fit, where each adds so many bytes to those before it and the first `never` stay anyway.
-fn fitting(added: &[u64], never: usize, limit: u64, used: u64) -> usize {
+/// Which of the snapshots fit, where each adds so many bytes to those before it and the first `never` stay anyway.
+fn fitting(added: &[u64], never: usize, limit: u64, used: u64) -> Vec<bool> {
     let total: u64 = added.iter().sum();
     // The packs hold some waste too, so that a part of them stands for a somewhat smaller part of the content.
     let limit = (u128::from(limit) * u128::from(total) / u128::from(used.max(1))) as u64;
     let base: u64 = added[..never].iter().sum();
     let limit = if base > limit { base + limit / HISTORY_SHARE } else { limit };
     let mut sum = base;
-    let fits = added[never..].iter().take_while(|bytes| {
-        sum += **bytes;
-        sum <= limit
-    });
-    never + fits.count()
+    let fits = |bytes: &u64| {
+        let fits = sum + bytes <= limit;
+        sum += if fits { *bytes } else { 0 };
+        fits
+    };
+    std::iter::repeat_n(true, never).chain(added[never..].iter().map(fits)).collect()
 }
 
 #[cfg(test)]
@@ -163,20 +174,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_fit_as_the_limit_allows_in_order() {
-        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 110), 3);
-        assert_eq!(fitting(&[50, 20, 20, 20], 1, 110, 110), 4);
-        assert_eq!(fitting(&[50, 60, 1], 1, 100, 111), 1);
-        assert_eq!(fitting(&[], 0, 100, 0), 0);
+    fn what_exceeds_the_limit_goes_and_what_costs_little_stays() {
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 110), [true, true, true, false]);
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 110, 110), [true; 4]);
+        assert_eq!(fitting(&[50, 60, 1], 1, 100, 111), [true, false, true]);
+        assert_eq!(fitting(&[], 0, 100, 0), [true; 0]);
     }
 
     #[test]
     fn a_workspace_beyond_the_limit_keeps_a_share_of_history() {
-        assert_eq!(fitting(&[500, 10, 10, 10], 1, 100, 530), 3);
+        assert_eq!(fitting(&[500, 10, 10, 10], 1, 100, 530), [true, true, true, false]);
     }
 
     #[test]
     fn waste_counts_against_the_limit() {
-        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 220), 1);
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 220), [true, false, false, false]);
     }
 }

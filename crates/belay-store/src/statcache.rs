@@ -82,7 +82,11 @@ impl Cache {
             return None;
         }
         let linked_bytes = base.bytes(linked_at, (base_len - linked_at) as usize)?;
-        let linked = record::decode_linked(&linked_bytes, u64_at(&header, 72))?;
+        let (linked_bytes, linked_check) = linked_bytes.split_last_chunk::<8>()?;
+        if check(linked_bytes) != u64::from_le_bytes(*linked_check) {
+            return None;
+        }
+        let linked = record::decode_linked(linked_bytes, u64_at(&header, 72))?;
         let (newer, gone) = (HashMap::new(), HashSet::new());
         let mut cache =
             Cache { describes, base_id, delta_len: 0, base_len, base, records_end, index_rows, newer, gone, linked };
@@ -238,7 +242,7 @@ pub(super) fn path_hash(path: &[u8]) -> u64 {
 }
 
 /// Puts length and check in front of a body.
-pub(super) fn framed(body: &[u8]) -> Vec<u8> {
+pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(FRAME_HEADER + body.len());
     out.extend_from_slice(&(body.len() as u32).to_le_bytes());
     out.extend_from_slice(&check(body).to_le_bytes());

@@ -45,6 +45,11 @@ pub fn skip(why: &str) {
     }
 }
 
+/// How long each fuzzed decoder is fed: one second, or what `$BELAY_FUZZ_SECONDS` says.
+pub fn fuzz_seconds() -> f64 {
+    std::env::var("BELAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0)
+}
+
 /// The running test: its thread's name, or under a runner with one process for each test, the one asked for.
 fn test_name() -> String {
     match std::thread::current().name() {

@@ -97,7 +97,10 @@ fn write_base(disk: &dyn Disk, name: &str, describes: &Hash, records: &[&[u8]], 
         bytes.extend_from_slice(&hash.to_le_bytes());
         bytes.extend_from_slice(&offset.to_le_bytes());
     }
-    bytes.extend_from_slice(&encode_linked(linked));
+    // No record of its own proves these, so they carry a check.
+    let linked = encode_linked(linked);
+    bytes.extend_from_slice(&linked);
+    bytes.extend_from_slice(&check(&linked).to_le_bytes());
     let (temporary, base) = (format!("{name}.tmp"), format!("{name}.base"));
     let written = disk.append(&temporary, 0).and_then(|mut file| file.write(&bytes));
     let renamed = written.and_then(|()| disk.rename(&temporary, &base));
