@@ -42,7 +42,7 @@ pub(crate) enum Deed {
     Rest,
 }
 
-const PATHS: [&[u8]; 22] = [
+const PATHS: [&[u8]; 24] = [
     b"a",
     b"b",
     b"d",
@@ -65,6 +65,8 @@ const PATHS: [&[u8]; 22] = [
     b"package.json",
     b"d/Cargo.toml",
     b".env",
+    b"d/target/CACHEDIR.TAG",
+    b".cache/CACHEDIR.TAG",
 ];
 
 const IGNORES: [&str; 6] = ["", "node_modules/\n", "target\n*.o\n", "/d\n!/d/a\n", "*\n", ".env\nx/y\n"];
