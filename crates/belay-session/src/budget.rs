@@ -7,6 +7,7 @@ use belay_store::weigh;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::identity::Index;
+use crate::log::replace;
 use crate::record::{Snapshot, Why};
 use crate::retention::{PrunePlan, Pruned, Terms, Worth, delete_records, keep_order, needed};
 use crate::timeline::Timeline;
@@ -55,6 +56,9 @@ impl Workspace<'_> {
         if !disk_is_full && !budget.is_over() {
             return Ok(Pruned::default());
         }
+        if !disk_is_full && budget.used_bytes.abs_diff(self.home.thinned_to()) < budget.limit_bytes / SLACK_SHARE {
+            return Ok(Pruned::default());
+        }
         let mut pruned = Pruned { deleted: Vec::new(), freed_bytes: self.home.collect_quietly() };
         let used = budget.used_bytes.saturating_sub(pruned.freed_bytes);
         let limit = if disk_is_full { budget.limit_bytes.min(used / 4 * 3) } else { budget.limit_bytes };
@@ -67,6 +71,10 @@ impl Workspace<'_> {
         }
         if !pruned.deleted.is_empty() {
             pruned.freed_bytes += self.home.collect_quietly();
+        }
+        let rest = self.home.store().stored_bytes()?;
+        if rest > limit {
+            self.home.remember_thinned(rest);
         }
         Ok(pruned)
     }
@@ -86,6 +94,22 @@ impl Workspace<'_> {
     }
 }
 
+/// How large the store was when it could not be made small enough: while it is about as large, trying again would
+/// only cost time.
+const THINNED: &str = "workspaces/thinned";
+
+impl Home {
+    fn thinned_to(&self) -> u64 {
+        let text = self.disk().read(THINNED).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    }
+
+    fn remember_thinned(&self, bytes: u64) {
+        // Without it the next snapshot tries again.
+        let _ = replace(self.disk(), THINNED, bytes.to_string().as_bytes());
+    }
+}
+
 /// The snapshots, by workspace, that do not fit in the limit; with `only`, those of other workspaces all stay.
 fn beyond(
     home: &Home,
@@ -96,7 +120,7 @@ fn beyond(
 ) -> Result<Vec<(String, Vec<String>)>> {
     let mut timelines = Vec::new();
     for identity in Index::read(home.disk())?.known {
-        let (timeline, _) = Timeline::read(home.disk(), &timeline_name(&identity.id))?;
+        let timeline = Timeline::read(home.disk(), &timeline_name(&identity.id))?;
         let terms = Terms { delete_initial, needed: needed(home, &identity.id)? };
         timelines.push((identity.id, timeline, terms));
     }
@@ -106,32 +130,43 @@ fn beyond(
         let worth = |snapshot| if stays { Worth::Never } else { terms.worth(timeline, snapshot) };
         all.extend(timeline.snapshots().iter().map(|snapshot| (worth(snapshot), snapshot)));
     }
-    let order = keep_order(all, home.options.clock.now());
-    let groups: Vec<_> = order.iter().map(|(_, snapshot)| vec![snapshot.manifest]).collect();
-    let added: Vec<u64> = weigh(home.store(), &groups)?.iter().map(|weight| weight.added_bytes).collect();
-    let never = order.iter().take_while(|(worth, _)| *worth == Worth::Never).count();
-    let going: HashSet<&str> =
-        order[fitting(&added, never, limit, used)..].iter().map(|(_, s)| s.id.as_str()).collect();
+    let total = all.len();
+    let mut kept = keep_order(all, home.options.clock.now());
+    // A snapshot that goes may leave what it shared with one that stays, so those that stay are weighed again.
+    loop {
+        let groups: Vec<_> = kept.iter().map(|(_, snapshot)| vec![snapshot.manifest]).collect();
+        let added: Vec<u64> = weigh(home.store(), &groups)?.iter().map(|weight| weight.added_bytes).collect();
+        let never = kept.iter().take_while(|(worth, _)| *worth == Worth::Never).count();
+        let scale = if kept.len() == total { used } else { added.iter().sum() };
+        let fits = fitting(&added, never, limit, scale);
+        if fits.iter().all(|fits| *fits) {
+            break;
+        }
+        let mut fits = fits.into_iter();
+        kept.retain(|_| fits.next().unwrap_or(true));
+    }
+    let stays: HashSet<&str> = kept.iter().map(|(_, snapshot)| snapshot.id.as_str()).collect();
     let of_timeline = |timeline: &Timeline| -> Vec<String> {
-        timeline.snapshots().iter().map(|s| s.id.clone()).filter(|id| going.contains(id.as_str())).collect()
+        timeline.snapshots().iter().map(|s| s.id.clone()).filter(|id| !stays.contains(id.as_str())).collect()
     };
     let found = timelines.iter().map(|(workspace, timeline, _)| (workspace.clone(), of_timeline(timeline)));
     Ok(found.filter(|(_, ids)| !ids.is_empty()).collect())
 }
 
-/// How many of the snapshots fit, where each adds so many bytes to those before it and the first `never` stay anyway.
-fn fitting(added: &[u64], never: usize, limit: u64, used: u64) -> usize {
+/// Which of the snapshots fit, where each adds so many bytes to those before it and the first `never` stay anyway.
+fn fitting(added: &[u64], never: usize, limit: u64, used: u64) -> Vec<bool> {
     let total: u64 = added.iter().sum();
     // The packs hold some waste too, so that a part of them stands for a somewhat smaller part of the content.
     let limit = (u128::from(limit) * u128::from(total) / u128::from(used.max(1))) as u64;
     let base: u64 = added[..never].iter().sum();
     let limit = if base > limit { base + limit / HISTORY_SHARE } else { limit };
     let mut sum = base;
-    let fits = added[never..].iter().take_while(|bytes| {
-        sum += **bytes;
-        sum <= limit
-    });
-    never + fits.count()
+    let fits = |bytes: &u64| {
+        let fits = sum + bytes <= limit;
+        sum += if fits { *bytes } else { 0 };
+        fits
+    };
+    std::iter::repeat_n(true, never).chain(added[never..].iter().map(fits)).collect()
 }
 
 #[cfg(test)]
@@ -139,20 +174,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_fit_as_the_limit_allows_in_order() {
-        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 110), 3);
-        assert_eq!(fitting(&[50, 20, 20, 20], 1, 110, 110), 4);
-        assert_eq!(fitting(&[50, 60, 1], 1, 100, 111), 1);
-        assert_eq!(fitting(&[], 0, 100, 0), 0);
+    fn what_exceeds_the_limit_goes_and_what_costs_little_stays() {
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 110), [true, true, true, false]);
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 110, 110), [true; 4]);
+        assert_eq!(fitting(&[50, 60, 1], 1, 100, 111), [true, false, true]);
+        assert_eq!(fitting(&[], 0, 100, 0), [true; 0]);
     }
 
     #[test]
     fn a_workspace_beyond_the_limit_keeps_a_share_of_history() {
-        assert_eq!(fitting(&[500, 10, 10, 10], 1, 100, 530), 3);
+        assert_eq!(fitting(&[500, 10, 10, 10], 1, 100, 530), [true, true, true, false]);
     }
 
     #[test]
     fn waste_counts_against_the_limit() {
-        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 220), 1);
+        assert_eq!(fitting(&[50, 20, 20, 20], 1, 100, 220), [true, false, false, false]);
     }
 }

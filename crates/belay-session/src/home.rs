@@ -84,7 +84,7 @@ impl Home {
     /// Every known workspace, in the order in which they were last recorded.
     pub fn workspaces(&self) -> Result<Vec<WorkspaceInfo>> {
         let info = |identity: &Identity| {
-            let (timeline, _) = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
+            let timeline = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
             let path = identity.path();
             Ok(WorkspaceInfo {
                 id: identity.id.clone(),
@@ -139,8 +139,7 @@ impl Home {
         let dir = dir.canonicalize().map_err(Error::path("open", dir))?;
         let not_dir = || std::io::Error::from(std::io::ErrorKind::NotADirectory);
         let place = Place::look(&dir).ok_or_else(not_dir).map_err(Error::path("open", &dir))?;
-        let holds_home =
-            consent.home.and_then(|home| home.canonicalize().ok()).is_some_and(|home| home.starts_with(&dir));
+        let holds_home = consent.home.is_some_and(|home| holds(&place, home));
         if !consent.yes_really && (dir.parent().is_none() || holds_home) {
             return Err(Error::NeedsConsent(dir));
         }
@@ -175,13 +174,18 @@ impl Home {
     /// Refuses a workspace that holds belay's home or lies in it, by whatever paths.
     fn check_apart(&self, place: &Place) -> Result<()> {
         let (home, workspace) = (self.path.clone(), place.path.clone());
-        if self.path.ancestors().filter_map(Place::look).any(|above| above.is(place)) {
+        if holds(place, &self.path) {
             return Err(Error::HomeInWorkspace { home, workspace });
         }
         let Some(own) = Place::look(&self.path) else { return Ok(()) };
-        if place.path.ancestors().filter_map(Place::look).any(|above| above.is(&own)) {
+        if holds(&own, &place.path) {
             return Err(Error::WorkspaceInHome { home, workspace });
         }
         Ok(())
     }
+}
+
+/// Whether the directory is `path` or above it, by whatever paths.
+fn holds(place: &Place, path: &Path) -> bool {
+    path.ancestors().filter_map(Place::look).any(|above| above.is(place))
 }

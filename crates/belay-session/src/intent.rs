@@ -69,12 +69,18 @@ impl Intent {
         Log::rewrite(disk, &format!("{}/{}", directory(workspace), self.operation), &[payload])
     }
 
-    /// Forgets the intent: what it announced is done, or was never begun.
-    pub(crate) fn clear(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
+    /// Forgets the intent of something that was never begun; durably, or it would be begun after a crash.
+    pub(crate) fn withdraw(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
+        self.clear(disk, workspace)?;
         let dir = directory(workspace);
-        let name = format!("{dir}/{}", self.operation);
-        disk.remove(&name).map_err(Error::disk("remove", &name))?;
         disk.sync_dir(&dir).map_err(Error::disk("sync", &dir))
+    }
+
+    /// Forgets the intent of something that the timeline tells has ended; if it is back after a crash, that will
+    /// be seen.
+    pub(crate) fn clear(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
+        let name = format!("{}/{}", directory(workspace), self.operation);
+        disk.remove(&name).map_err(Error::disk("remove", &name))
     }
 }
 

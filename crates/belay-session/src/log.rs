@@ -29,7 +29,7 @@ pub(crate) struct Broken {
 }
 
 /// What a log holds.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Log {
     bytes: Vec<u8>,
     payloads: Vec<Range<usize>>,
@@ -61,6 +61,16 @@ impl Log {
         if self.too_new { Err(Error::TooNew { name: name.to_owned() }) } else { Ok(self) }
     }
 
+    /// Whether the file still holds the same bytes.
+    pub(crate) fn is_still(&self, disk: &dyn Disk, name: &str) -> Result<bool> {
+        match disk.read(name) {
+            Ok(bytes) => Ok(self.exists && bytes == self.bytes),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(!self.exists),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(Error::disk("read", name)(error)),
+        }
+    }
+
     /// Whether the file is there.
     pub(crate) fn exists(&self) -> bool {
         self.exists
@@ -76,21 +86,23 @@ impl Log {
         self.payloads.iter().map(|range| ((range.start - HEADER) as u64, &self.bytes[range.clone()]))
     }
 
-    /// Appends payloads and makes them durable; the caller holds the lock that covers this file and read it under it.
-    pub(crate) fn append(&self, disk: &dyn Disk, name: &str, payloads: &[Vec<u8>]) -> Result<()> {
-        let mut bytes = Vec::new();
-        let mut last = self.last;
+    /// Appends payloads and makes them durable; the caller holds the lock that covers this file and read it under
+    /// it. Returns the log with them.
+    pub(crate) fn append(&self, disk: &dyn Disk, name: &str, payloads: &[Vec<u8>]) -> Result<Log> {
+        let mut log = Log { bytes: self.bytes[..self.end].to_vec(), exists: true, after_gap: false, ..self.clone() };
         for payload in payloads {
-            last = frame(&mut bytes, &last, payload)?;
+            log.last = frame(&mut log.bytes, &log.last, payload)?;
+            log.payloads.push(log.bytes.len() - payload.len()..log.bytes.len());
         }
+        log.end = log.bytes.len();
         let mut file = disk.append(name, self.end as u64).map_err(Error::disk("open", name))?;
-        file.write(&bytes).map_err(Error::disk("append to", name))?;
+        file.write(&log.bytes[self.end..]).map_err(Error::disk("append to", name))?;
         file.sync().map_err(Error::disk("sync", name))?;
         if !self.exists {
             let (dir, _) = name.rsplit_once('/').unwrap_or(("", name));
             disk.sync_dir(dir).map_err(Error::disk("sync", dir))?;
         }
-        Ok(())
+        Ok(log)
     }
 
     /// Replaces the file by one with just these payloads; the caller holds the lock that covers it.

@@ -118,7 +118,7 @@ impl Home {
             census.damage.push(TimelineDamage { file: "workspaces/index".to_owned(), offset: 0, detail });
         }
         for identity in index.known {
-            let (timeline, _) = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
+            let timeline = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
             let pending = Pending::read(self.disk(), &identity.id)?;
             census.damage.extend(timeline.damage().iter().cloned().chain(pending.damage));
             let named = pending.intents.iter().flat_map(|intent| [intent.target.manifest, intent.safety.manifest]);
@@ -240,7 +240,7 @@ impl Home {
     fn set_damage_aside(&self, workspace: &str) -> Result<u64> {
         let (name, lock) = (timeline_name(workspace), format!("workspaces/{workspace}/lock"));
         let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-        let (timeline, _) = Timeline::read(self.disk(), &name)?;
+        let timeline = Timeline::read(self.disk(), &name)?;
         let damaged = timeline.damage().len() as u64;
         if damaged > 0 {
             Log::rewrite(self.disk(), &name, &payloads(&timeline.essence()))?;

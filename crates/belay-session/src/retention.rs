@@ -205,7 +205,7 @@ pub(crate) fn delete_records(
 ) -> Result<Vec<Snapshot>> {
     let now = home.options.clock.now();
     let mut deleted = Vec::new();
-    crate::workspace::publish(home, workspace, |timeline| {
+    crate::workspace::publish(home, workspace, None, |timeline| {
         deleted = ids.iter().filter_map(|id| timeline.get(id).cloned()).collect();
         let ids: Vec<String> = deleted.iter().map(|snapshot| snapshot.id.clone()).collect();
         let record = Record::Delete { ids, why, at: timeline.instant(now) };

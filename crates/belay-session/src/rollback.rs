@@ -123,7 +123,8 @@ impl Workspace<'_> {
     /// What the rollback would do; nothing is written.
     pub fn plan_rewind(&self, request: &RewindRequest, work: Work<'_>) -> Result<RewindPlan> {
         let store = self.home.store();
-        let aim = self.aim(&self.timeline()?, request)?;
+        let timeline = self.timeline()?;
+        let aim = self.aim(&timeline, request)?;
         let now = self.look(Look { keep: Some(&aim.manifest), ..Look::default() }, work)?;
         self.check_paths(&aim, &now.view(store), now.manifest())?;
         let scope = Scope::new(aim.paths.clone());
@@ -148,7 +149,8 @@ impl Workspace<'_> {
     ) -> Result<Outcome> {
         let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
         let recovered = self.recover_locked(work)?;
-        let aim = self.aim(&self.timeline()?, request)?;
+        let timeline = self.timeline()?;
+        let aim = self.aim(&timeline, request)?;
         tell(Stage::Capturing);
         let captured = self.capture(Look { keep: Some(&aim.manifest), ..Look::default() }, work)?;
         let view = View::stored(self.home.store());
@@ -262,7 +264,7 @@ impl Workspace<'_> {
         };
         // In doubt the intent stays: finishing what was never begun does no harm.
         if is_untouched().unwrap_or(false) {
-            let _ = intent.clear(self.home.disk(), &self.id);
+            let _ = intent.withdraw(self.home.disk(), &self.id);
         }
     }
 
@@ -328,7 +330,8 @@ impl Workspace<'_> {
 
     /// The snapshot that a rollback without a name goes back to.
     pub fn default_target(&self) -> Result<Snapshot> {
-        default_target(&self.timeline()?).cloned()
+        let timeline = self.timeline()?;
+        default_target(&timeline).cloned()
     }
 
     /// Writes a snapshot, or some paths of it, into a directory that is new or empty.

@@ -33,6 +33,9 @@ pub struct SnapshotRequest {
     pub all: bool,
     /// Read every byte instead of trusting the stat cache.
     pub full: bool,
+    /// Every path that may have changed since the latest snapshot, from somebody who saw all changes; only they
+    /// are looked at.
+    pub dirty: Option<Vec<Vec<u8>>>,
     /// What caused it.
     pub cause: Cause,
     /// The pool it goes into; none for a snapshot that is only in the timeline.
@@ -48,6 +51,7 @@ impl Default for SnapshotRequest {
             description: None,
             all: false,
             full: false,
+            dirty: None,
             cause: Cause::default(),
             pool: None,
         }
@@ -80,6 +84,8 @@ pub(crate) struct Look<'a> {
     pub(crate) full: bool,
     /// Capture this snapshot's paths whatever the filter says.
     pub(crate) keep: Option<&'a Manifest>,
+    /// Look only at these paths; the rest is as in this snapshot.
+    pub(crate) dirty: Option<(&'a Manifest, &'a [Vec<u8>])>,
 }
 
 impl Workspace<'_> {
@@ -92,18 +98,29 @@ impl Workspace<'_> {
         let before = self.timeline()?;
         self.check(&before, request)?;
         let mut thinned = self.make_room(false)?;
-        let captured = match self.capture(Look { all: request.all, full: request.full, keep: None }, work) {
+        let base = self.base_of(&before, request)?;
+        let dirty = base.as_ref().zip(request.dirty.as_deref());
+        let look = Look { all: request.all, full: request.full, keep: None, dirty };
+        let captured = match self.capture(look, work) {
             Err(Error::Store(error)) if error.is_no_space() => {
                 let freed = self.make_room(true)?;
                 if freed.freed_bytes == 0 {
                     return Err(error.into());
                 }
                 thinned.add(freed);
-                self.capture(Look { all: request.all, full: request.full, keep: None }, work)?
+                self.capture(look, work)?
             }
             other => other?,
         };
-        let snapshot = self.name(&captured, request)?;
+        let snapshot = match self.name(&captured, request) {
+            Ok(snapshot) => snapshot,
+            Err(error) => {
+                // What nobody will ever find takes no room.
+                drop(captured);
+                self.home.collect_quietly();
+                return Err(error);
+            }
+        };
         let arrival = self.notice_copy(&before, &captured)?;
         let files_read = captured.files_read;
         // The next capture is slower without it, and no less right.
@@ -112,6 +129,14 @@ impl Workspace<'_> {
         thinned.add(self.make_room(false)?);
         let over_budget = self.budget()?.is_over();
         Ok(Taken { snapshot, arrival, files_read, recovered, thinned, over_budget })
+    }
+
+    /// The snapshot that the dirty paths of a request are to be seen against.
+    fn base_of(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<Option<Manifest>> {
+        match timeline.latest() {
+            Some(latest) if request.dirty.is_some() => Ok(Some(Manifest::read(self.home.store(), &latest.manifest)?)),
+            _ => Ok(None),
+        }
     }
 
     fn check(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<()> {
@@ -184,7 +209,11 @@ impl Workspace<'_> {
             cache: &self.file("cache"),
             is_live: &|key| live.contains(key),
             keep: look.keep,
-            source: if look.full { Source::Full } else { Source::Walk },
+            source: match look.dirty {
+                _ if look.full => Source::Full,
+                Some((base, paths)) => Source::Dirty { base, paths },
+                None => Source::Walk,
+            },
             limits: self.settings.limits(),
             cross_mounts: self.settings.flag("snapshots.cross_mounts"),
             own_prefixes: &own_prefixes,
@@ -202,7 +231,7 @@ impl Workspace<'_> {
             return Ok(self.arrival().clone());
         }
         for other in Index::read(self.home.disk())?.known.iter().rev().filter(|other| other.id != self.id) {
-            let (timeline, _) = Timeline::read(self.home.disk(), &timeline_name(&other.id))?;
+            let timeline = Timeline::read(self.home.disk(), &timeline_name(&other.id))?;
             let Some(latest) = timeline.latest() else { continue };
             // A damaged snapshot elsewhere is `verify`'s business, not this snapshot's.
             if !self.resembles(&captured.manifest, &latest.manifest).unwrap_or(false) {

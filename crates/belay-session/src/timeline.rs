@@ -3,6 +3,7 @@
 //! Numbers are never used twice and times never go back, not even when the log was rewritten.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use belay_store::Disk;
 use jiff::{SignedDuration, Timestamp};
@@ -122,9 +123,13 @@ impl Timeline {
         }
     }
 
-    /// Reads the timeline of that name; also returns the log, for whoever appends to it.
-    pub(crate) fn read(disk: &dyn Disk, name: &str) -> Result<(Timeline, Log)> {
-        let log = Log::read(disk, name)?;
+    /// Reads the timeline of that name.
+    pub(crate) fn read(disk: &dyn Disk, name: &str) -> Result<Timeline> {
+        Timeline::of(&Log::read(disk, name)?, name)
+    }
+
+    /// What a log tells.
+    fn of(log: &Log, name: &str) -> Result<Timeline> {
         let mut timeline = Timeline::default();
         let damage = |offset, detail: &str| TimelineDamage { file: name.to_owned(), offset, detail: detail.to_owned() };
         timeline.damage = log.broken.iter().map(|broken| damage(broken.offset, broken.detail)).collect();
@@ -136,7 +141,7 @@ impl Timeline {
                 Err(_) => timeline.damage.push(damage(offset, "a record is not JSON")),
             }
         }
-        Ok((timeline, log))
+        Ok(timeline)
     }
 
     /// Takes in one more record.
@@ -199,6 +204,26 @@ impl Timeline {
             self.rewinds[self.rewinds.len().saturating_sub(REWINDS_KEPT)..].iter().cloned().map(Record::Rewind);
         // The base comes last: it alone knows the ring's newest slot if that snapshot is gone.
         snapshots.chain(rewinds).chain(base).collect()
+    }
+}
+
+/// A timeline with the log that it was read from, kept to be read only once.
+#[derive(Clone, Debug)]
+pub(crate) struct Reading {
+    pub(crate) timeline: Arc<Timeline>,
+    pub(crate) log: Arc<Log>,
+}
+
+impl Reading {
+    /// Reads the timeline of that name, unless `known` is still what the file holds.
+    pub(crate) fn new(disk: &dyn Disk, name: &str, known: Option<Reading>) -> Result<Reading> {
+        match known {
+            Some(known) if known.log.is_still(disk, name)? => Ok(known),
+            _ => {
+                let log = Log::read(disk, name)?;
+                Ok(Reading { timeline: Arc::new(Timeline::of(&log, name)?), log: Arc::new(log) })
+            }
+        }
     }
 }
 

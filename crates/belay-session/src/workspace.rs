@@ -6,6 +6,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use belay_store::{LockMode, Progress, Root};
 
@@ -15,7 +16,7 @@ use crate::home::Home;
 use crate::identity::{Arrival, Place};
 use crate::log::Log;
 use crate::record::{Record, Snapshot};
-use crate::timeline::{Timeline, payloads};
+use crate::timeline::{Reading, Timeline, payloads};
 use crate::trust::Trust;
 
 /// Who watches a piece of work, and how it is told to stop.
@@ -36,6 +37,8 @@ pub struct Workspace<'h> {
     arrival: Arrival,
     pub(crate) settings: Settings,
     pub(crate) trust: Trust,
+    /// The timeline as it was last read.
+    memory: Mutex<Option<Reading>>,
 }
 
 /// The name of a workspace's timeline beneath belay's home.
@@ -54,7 +57,7 @@ impl<'h> Workspace<'h> {
         let root = Root::open(&place.path).map_err(Error::path("open", &place.path))?;
         let (settings, trust) = crate::trust::settle(home, &id, &root, sources)?;
         let root = root.crossing(settings.flag("snapshots.cross_mounts"));
-        Ok(Workspace { home, id, path: place.path, root, arrival, settings, trust })
+        Ok(Workspace { home, id, path: place.path, root, arrival, settings, trust, memory: Mutex::default() })
     }
 
     /// Belay's home.
@@ -88,8 +91,10 @@ impl<'h> Workspace<'h> {
     }
 
     /// The timeline as it is now.
-    pub fn timeline(&self) -> Result<Timeline> {
-        Ok(Timeline::read(self.home.disk(), &timeline_name(&self.id))?.0)
+    pub fn timeline(&self) -> Result<Arc<Timeline>> {
+        let mut memory = self.memory.lock().expect("no holder panics");
+        let reading = Reading::new(self.home.disk(), &timeline_name(&self.id), memory.take())?;
+        Ok(Arc::clone(&memory.insert(reading).timeline))
     }
 
     /// The snapshot that `name` names at this moment.
@@ -118,8 +123,11 @@ impl<'h> Workspace<'h> {
     }
 
     /// Appends the records that `decide` makes of the timeline as it is under the lock; returns it with them.
-    pub(crate) fn publish(&self, decide: impl FnOnce(&Timeline) -> Result<Vec<Record>>) -> Result<Timeline> {
-        publish(self.home, &self.id, decide)
+    pub(crate) fn publish(&self, decide: impl FnOnce(&Timeline) -> Result<Vec<Record>>) -> Result<Arc<Timeline>> {
+        let known = self.memory.lock().expect("no holder panics").take();
+        let reading = publish(self.home, &self.id, known, decide)?;
+        let mut memory = self.memory.lock().expect("no holder panics");
+        Ok(Arc::clone(&memory.insert(reading).timeline))
     }
 }
 
@@ -127,20 +135,22 @@ impl<'h> Workspace<'h> {
 pub(crate) fn publish(
     home: &Home,
     id: &str,
+    known: Option<Reading>,
     decide: impl FnOnce(&Timeline) -> Result<Vec<Record>>,
-) -> Result<Timeline> {
+) -> Result<Reading> {
     let disk = home.disk();
     let (name, lock) = (timeline_name(id), format!("workspaces/{id}/lock"));
     let _held = disk.lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-    let (mut timeline, log) = Timeline::read(disk, &name)?;
-    let records = decide(&timeline)?;
+    let reading = Reading::new(disk, &name, known)?;
+    let records = decide(&reading.timeline)?;
     if records.is_empty() {
-        return Ok(timeline);
+        return Ok(reading);
     }
-    log.append(disk, &name, &payloads(&records))?;
+    let log = reading.log.append(disk, &name, &payloads(&records))?;
+    let mut timeline = Arc::unwrap_or_clone(reading.timeline);
     records.into_iter().for_each(|record| timeline.apply(record));
     if timeline.wants_rewrite(log.len()) {
         Log::rewrite(disk, &name, &payloads(&timeline.essence()))?;
     }
-    Ok(timeline)
+    Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log) })
 }

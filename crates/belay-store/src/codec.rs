@@ -57,10 +57,6 @@ impl<'a> Decoder<'a> {
         Error::corrupt(self.name, detail)
     }
 
-    pub(crate) fn remaining(&self) -> usize {
-        self.rest.len()
-    }
-
     pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(len).ok_or_else(|| self.bad("it ends too early"))?;
         self.rest = rest;

@@ -100,14 +100,14 @@ fn references(store: &Store, bytes: &[u8], live: &mut KeySet, nodes: &mut Vec<Ha
             Kind::File { content: Content::Whole(key), .. } => {
                 live.insert(key);
             }
-            Kind::File { size, content: Content::Chunked { list, .. } | Content::Sparse { list } } => {
-                if live.insert(list) {
-                    let segments = Segment::decode_list(&store.read(&list)?, size)?;
-                    live.extend(segments.iter().filter_map(|segment| match segment {
-                        Segment::Data { key, .. } => Some(*key),
-                        Segment::Hole { .. } => None,
-                    }));
-                }
+            Kind::File { size, content: Content::Chunked { list, .. } | Content::Sparse { list } }
+                if live.insert(list) =>
+            {
+                let segments = Segment::decode_list(&store.read(&list)?, size)?;
+                live.extend(segments.iter().filter_map(|segment| match segment {
+                    Segment::Data { key, .. } => Some(*key),
+                    Segment::Hole { .. } => None,
+                }));
             }
             _ => {}
         }

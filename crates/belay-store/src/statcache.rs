@@ -185,7 +185,7 @@ impl Cache {
     fn first_row(&self, wanted: u64) -> Option<u64> {
         let (mut low, mut high) = (0, self.index_rows);
         // Hashes are spread evenly, so a guess lands close; the window around it is halved from there.
-        let guess = (u128::from(wanted) * u128::from(self.index_rows) >> 64) as u64;
+        let guess = ((u128::from(wanted) * u128::from(self.index_rows)) >> 64) as u64;
         let window = 256;
         for (edge, is_low) in [(guess.saturating_sub(window), true), (guess + window, false)] {
             if edge < self.index_rows && edge > 0 {

@@ -10,10 +10,9 @@ use belay_session::{
     Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work,
     Workspace,
 };
-use jiff::tz::TimeZone;
 
 use crate::args::Global;
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 use crate::error::{Failure, Result};
 use crate::ui::{Meter, Ui, quantity};
 use crate::view;
@@ -46,8 +45,7 @@ impl<'u> Context<'u> {
 
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
-        let zone = TimeZone::system();
-        let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone };
+        let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone: environment::zone() };
         Ok(Home::open(&self.environment.home, options)?)
     }
 

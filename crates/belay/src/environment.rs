@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use etcetera::BaseStrategy;
+use jiff::tz::TimeZone;
 
 use crate::error::{Failure, Kind, Result};
 
@@ -50,6 +52,20 @@ impl Environment {
             pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
         })
     }
+}
+
+/// The zone in which the user reads and says times; found once.
+pub(crate) fn zone() -> TimeZone {
+    static ZONE: OnceLock<TimeZone> = OnceLock::new();
+    let local = || {
+        if env::var_os("TZ").is_some() {
+            return TimeZone::system();
+        }
+        // jiff would list the whole database of zones to learn the name of the local one, which nobody asks for.
+        let bytes = std::fs::read("/etc/localtime").ok();
+        bytes.and_then(|bytes| TimeZone::tzif("Local", &bytes).ok()).unwrap_or_else(TimeZone::system)
+    };
+    ZONE.get_or_init(local).clone()
 }
 
 fn homeless() -> Failure {

@@ -67,6 +67,9 @@ impl Ui {
 
     /// Says something that must not be missed.
     pub(crate) fn warn(&self, text: impl Display) {
+        if self.json {
+            return self.tell(serde_json::json!({ "warning": text.to_string() }));
+        }
         let style = style::CAUTION;
         self.tell(format_args!("{style}warning:{style:#} {text}"));
     }

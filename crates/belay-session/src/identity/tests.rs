@@ -1,3 +1,5 @@
+//! Tests of how workspaces are recognised.
+
 use super::*;
 
 fn place(path: &str, inode: u64, born: Option<i64>) -> Place {

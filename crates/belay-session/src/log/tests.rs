@@ -1,3 +1,5 @@
+//! Tests of the framing, of torn ends and of damage.
+
 use super::*;
 
 fn log_of(payloads: &[&str]) -> Vec<u8> {
@@ -77,7 +79,9 @@ fn appending_cuts_a_torn_end_and_keeps_damage() {
     let dir = tempfile::tempdir().unwrap();
     let disk = belay_store::RealDisk::open(dir.path()).unwrap();
     let append = |payload: &str| {
-        Log::read(&disk, "x/log").unwrap().append(&disk, "x/log", &[payload.as_bytes().to_vec()]).unwrap();
+        let log = Log::read(&disk, "x/log").unwrap().append(&disk, "x/log", &[payload.as_bytes().to_vec()]).unwrap();
+        assert!(log.is_still(&disk, "x/log").unwrap());
+        assert_eq!(texts(&log), texts(&Log::read(&disk, "x/log").unwrap()));
     };
     append(THREE[0]);
     append(THREE[1]);

@@ -1,3 +1,5 @@
+//! Tests of the names of snapshots.
+
 use super::*;
 use crate::timeline::tests::{at, sample, timeline};
 

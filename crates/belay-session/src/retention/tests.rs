@@ -1,3 +1,5 @@
+//! Tests of what goes first.
+
 use super::*;
 use crate::timeline::tests::{at, sample, timeline};
 

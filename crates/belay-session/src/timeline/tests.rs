@@ -1,7 +1,9 @@
+//! Tests of timelines, and samples for other tests.
+
 use belay_store::{Hash, RealDisk};
 
 use super::*;
-use crate::record::{Backend, Cause, Kind, Origin, Pool, Why};
+use crate::record::{Backend, Cause, Kind, Origin, PathText, Pool, Why};
 
 /// A snapshot with a number and everything else made up from it, one minute after the one before.
 pub(crate) fn sample(number: u64, kind: Kind) -> Snapshot {
@@ -72,15 +74,13 @@ fn a_record_round_trips_through_json() {
     for (record, payload) in records.iter().zip(payloads(&records)) {
         assert_eq!(&serde_json::from_slice::<Record>(&payload).unwrap(), record);
     }
-    assert_eq!(PathTexts::round_trip(b"a\xff"), b"a\xff");
 }
 
-struct PathTexts;
-
-impl PathTexts {
-    fn round_trip(path: &[u8]) -> Vec<u8> {
-        let text = serde_json::to_string(&crate::record::PathText::from(path)).unwrap();
-        serde_json::from_str::<crate::record::PathText>(&text).unwrap().bytes().to_vec()
+#[test]
+fn a_path_of_any_bytes_round_trips_through_json() {
+    for path in [&b"a/b"[..], b"a\xff", b"", b"\n"] {
+        let text = serde_json::to_string(&PathText::from(path)).unwrap();
+        assert_eq!(serde_json::from_str::<PathText>(&text).unwrap().bytes(), path);
     }
 }
 
@@ -154,4 +154,20 @@ fn a_long_log_of_what_is_gone_is_worth_rewriting() {
     });
     assert!(timeline.wants_rewrite(1 << 20));
     assert!(!timeline.wants_rewrite(1 << 10));
+}
+
+#[test]
+fn the_last_known_state_is_what_was_taken_or_gone_back_to() {
+    let mut timeline = timeline([sample(1, Kind::Manual), sample(2, Kind::Manual), sample(3, Kind::Safety)]);
+    assert_eq!(timeline.base().unwrap().number, 2);
+    let mut back = |to: u64, paths: &[&str], minute| {
+        let Record::Rewind(rewind) = rewind(RewindKind::Rollback, "snap_000003") else { unreachable!() };
+        let paths = paths.iter().map(|path| PathText::from(path.as_bytes())).collect();
+        timeline.apply(Record::Rewind(Rewound { to: format!("snap_{to:06}"), paths, at: at(minute), ..rewind }));
+        timeline.base().unwrap().number
+    };
+    assert_eq!(back(1, &["only/this"], 4), 2, "a part of a state is none");
+    assert_eq!(back(1, &[], 5), 1);
+    timeline.apply(Record::Snapshot(Box::new(sample(6, Kind::Auto))));
+    assert_eq!(timeline.base().unwrap().number, 6);
 }

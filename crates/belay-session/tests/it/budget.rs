@@ -87,6 +87,12 @@ fn a_workspace_that_exceeds_the_budget_by_itself_is_still_protected_and_says_so(
     let second = bed.take(&SnapshotRequest::default()).unwrap();
     assert!(second.over_budget && second.thinned.deleted.is_empty(), "history that costs nothing stays");
     assert_eq!(numbers(&bed), [1, 2]);
+    bed.ws.file("big", noise(2, 60_000));
+    bed.snap();
+    bed.ws.remove("big").file("more", noise(3, 10_000));
+    let last = bed.take(&SnapshotRequest::default()).unwrap();
+    assert_eq!(last.thinned.deleted.len(), 1, "history beyond its share goes");
+    assert_eq!(numbers(&bed).len(), 3);
 }
 
 #[test]

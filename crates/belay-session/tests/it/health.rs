@@ -15,11 +15,11 @@ fn status_tells_what_changed_and_what_is_not_protected() {
         .file("package.json", "{}")
         .file("node_modules/x/y", "12345");
     let status = bed.open().status(work()).unwrap();
-    assert_eq!((status.snapshots, status.latest.is_none(), status.changes.len()), (0, true, 0));
+    assert_eq!((status.snapshots, status.base.is_none(), status.changes.len()), (0, true, 0));
     let one = bed.snap();
     bed.ws.file("a", "1").remove("package.json");
     let status = bed.open().status(work()).unwrap();
-    assert_eq!((status.snapshots, status.latest.unwrap().id), (1, one.id));
+    assert_eq!((status.snapshots, status.base.unwrap().id), (1, one.id));
     let changed: Vec<_> =
         status.changes.iter().map(|change| String::from_utf8_lossy(&change.path).into_owned()).collect();
     assert!(changed.contains(&"a".to_owned()) && changed.contains(&"package.json".to_owned()), "{changed:?}");

@@ -128,3 +128,18 @@ fn switched_off_means_off_and_says_by_whom() {
     let Err(Error::Disabled { origin }) = bed.take(&SnapshotRequest::default()) else { panic!("it is switched off") };
     assert_eq!(origin, "--test");
 }
+
+#[test]
+fn a_known_dirty_set_gives_the_same_snapshot_as_a_look_at_everything() {
+    let bed = Bed::new();
+    for n in 0..50 {
+        bed.ws.file(format!("dir-{}/file-{n}", n % 5), n.to_string());
+    }
+    bed.snap();
+    bed.ws.file("dir-1/file-1", "changed").remove("dir-2/file-2").file("new/file", "x");
+    let dirty = ["dir-1/file-1", "dir-2/file-2", "new"].map(|path| path.as_bytes().to_vec()).to_vec();
+    let quick = bed.take(&SnapshotRequest { dirty: Some(dirty), ..SnapshotRequest::default() }).unwrap();
+    let full = bed.take(&SnapshotRequest { full: true, ..SnapshotRequest::default() }).unwrap();
+    assert_eq!((quick.snapshot.root, quick.files_read), (full.snapshot.root, 2));
+    assert_eq!(full.files_read, 50);
+}

@@ -136,7 +136,7 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
                 One::Here(again, starts, gone) => {
                     all.starts.extend(starts);
                     all.gone.extend(gone);
-                    all.dirs.insert(path, again);
+                    all.dirs.insert(path, *again);
                 }
                 One::RulesChanged => return Ok(None),
                 One::Gone => {
@@ -156,7 +156,7 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
 }
 
 enum One {
-    Here(Again, Vec<Start>, Vec<Vec<u8>>),
+    Here(Box<Again>, Vec<Start>, Vec<Vec<u8>>),
     Gone,
     RulesChanged,
 }
@@ -218,7 +218,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let flags = bit(racy, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
     let again =
         Again { entries: known, proof: DirStat::from(&stat), rules: rules.fingerprint(), flags, own: Some(own), work };
-    Ok(One::Here(again, starts, gone))
+    Ok(One::Here(Box::new(again), starts, gone))
 }
 
 /// Whether the filter lets a directory go because of what came into it.

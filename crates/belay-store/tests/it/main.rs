@@ -1,5 +1,7 @@
 //! The store on real directories, against an observer that shares no code with it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on may panic")]
+
 mod capture;
 mod crash;
 mod deeds;

@@ -66,12 +66,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Some(path) => context.directory()?.join(path),
         None => context.directory()?,
     };
-    let workspace = context.workspace_or_new(&home, &directory, args.here)?;
     if algorithm.is_some_and(|asked| home.store().algorithm() != asked) {
         return Err(Failure::refused("the store exists already, with another hash function")
             .untouched()
             .hint("use another BELAY_HOME for a store of its own"));
     }
+    let workspace = context.workspace_or_new(&home, &directory, args.here)?;
     let meter = context.ui.meter("Capturing");
     let request = SnapshotRequest {
         label: args.label,

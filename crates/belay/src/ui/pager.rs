@@ -20,22 +20,15 @@ impl Out {
     /// Standard output itself.
     pub(crate) fn plain(color: ColorChoice) -> Out {
         let stdout = io::stdout();
-        let is_terminal = stdout.is_terminal();
-        let choice = resolve(color, &stdout);
-        // The buffer is outside, so that colours are stripped from large pieces and not from each small write.
-        let stream = Box::new(BufWriter::with_capacity(64 << 10, AutoStream::new(stdout.lock(), choice)));
-        Out { stream, child: None, is_terminal }
+        let (is_terminal, choice) = (stdout.is_terminal(), resolve(color, &stdout));
+        Out { stream: buffered(stdout.lock(), choice), child: None, is_terminal }
     }
 
     /// A pager, or standard output if the pager cannot be started.
     pub(crate) fn through(command: &str, color: ColorChoice) -> Out {
         match spawn(command) {
             Ok((child, stdin)) => {
-                let buffered = BufWriter::with_capacity(64 << 10, stdin);
-                let stream: Box<dyn Write> = match resolve(color, &io::stdout()) {
-                    ColorChoice::Never => Box::new(StripStream::new(Box::new(buffered) as Box<dyn Write>)),
-                    _ => Box::new(buffered),
-                };
+                let stream = buffered(stdin, resolve(color, &io::stdout()));
                 Out { stream, child: Some(child), is_terminal: true }
             }
             Err(_) => Out::plain(color),
@@ -84,6 +77,12 @@ impl Write for Out {
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
+}
+
+/// A large buffer, with colours taken out before it if they are not wanted.
+fn buffered(stream: impl Write + 'static, choice: ColorChoice) -> Box<dyn Write> {
+    let buffer: Box<dyn Write> = Box::new(BufWriter::with_capacity(64 << 10, stream));
+    if choice == ColorChoice::Never { Box::new(StripStream::new(buffer)) } else { buffer }
 }
 
 /// What `auto` means for a stream.

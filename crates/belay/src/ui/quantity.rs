@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::Timestamp;
+
+use crate::environment::zone;
 
 /// `812 B`, `1.2 KB`, `45 KB`, `2.1 GB`.
 pub(crate) fn size(bytes: u64) -> String {
@@ -28,13 +30,13 @@ pub(crate) fn age(then: Timestamp, now: Timestamp) -> String {
         60..3600 => format!("{} min ago", seconds / 60),
         3600..86_400 => format!("{} ago", count((seconds / 3600) as u64, "hour")),
         86_400..1_209_600 => format!("{} ago", count((seconds / 86_400) as u64, "day")),
-        _ => then.to_zoned(TimeZone::system()).strftime("%Y-%m-%d").to_string(),
+        _ => then.to_zoned(zone()).strftime("%Y-%m-%d").to_string(),
     }
 }
 
 /// The local date and time to the second.
 pub(crate) fn moment(then: Timestamp) -> String {
-    then.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+    then.to_zoned(zone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// `1 file`, `2 files`, `0 files`.

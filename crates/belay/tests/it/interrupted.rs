@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use belay_testkit::{Ignore, diff_worlds};
 
-use crate::world::World;
+use crate::world::{World, noise};
 
 const FILES: usize = 400;
 /// Each kill comes a little later than the one before, so that they spread over the whole rollback.
@@ -66,7 +66,7 @@ fn a_killed_rollback_is_finished_or_reversed_by_the_next_command() {
 #[test]
 fn ctrl_c_during_a_snapshot_leaves_no_snapshot_and_says_so() {
     let mut world = World::new();
-    let noise: Vec<u8> = (0u32..4_000_000).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let noise = noise(4_000_000);
     (0..30u8).for_each(|number| {
         world.workspace.file(format!("noise{number}"), [&[number], &noise[..]].concat());
     });

@@ -3,6 +3,7 @@
 mod demo;
 mod diff;
 mod erasing;
+mod full_disk;
 mod hostile;
 mod interrupted;
 mod looking;

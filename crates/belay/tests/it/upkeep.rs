@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 
-use crate::world::World;
+use crate::world::{World, noise};
 
 #[test]
 fn gc_gives_back_what_no_snapshot_needs() {
@@ -24,7 +24,7 @@ fn gc_gives_back_what_no_snapshot_needs() {
 #[test]
 fn verify_finds_a_flipped_bit_names_what_it_concerns_and_repair_heals_it() {
     let mut world = World::new();
-    let noise: Vec<u8> = (0u32..200_000).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let noise = noise(200_000);
     world.workspace.file("noise.bin", &noise).file("other.txt", "other\n");
     world.snapshot();
     assert_snapshot!(world.belay(&["verify"]), @"

@@ -126,3 +126,15 @@ impl fmt::Display for Ran {
         Ok(())
     }
 }
+
+/// Bytes that do not compress, the same every time.
+pub(crate) fn noise(bytes: usize) -> Vec<u8> {
+    let mut state = 0x9e37_79b9_u32;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as u8
+    };
+    std::iter::repeat_with(next).take(bytes).collect()
+}
