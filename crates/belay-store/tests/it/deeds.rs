@@ -102,7 +102,8 @@ pub(crate) fn deed() -> impl Strategy<Value = Deed> {
 impl Deed {
     /// Does it and says which paths it touched.
     pub(crate) fn perform(&self, ws: &TempWorkspace) -> Vec<Vec<u8>> {
-        let done: Option<()> = match *self {
+        // Even if it is not done: a parent may have been made, or what was in its way removed.
+        let _: Option<()> = match *self {
             Deed::Write(p, byte, len) => reach(ws, p).and_then(|path| write(&path, &bytes(byte, len))),
             Deed::Replace(p, byte, len) => free(ws, p).and_then(|path| write(&path, &bytes(byte, len))),
             Deed::Forge(p, byte) => file(ws, p).and_then(|path| forge(&path, byte)),
@@ -146,8 +147,6 @@ impl Deed {
                 None
             }
         };
-        drop(done);
-        // Even if it was not done: a parent may have been made, or what was in its way removed.
         self.touched()
     }
 
