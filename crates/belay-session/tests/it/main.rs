@@ -7,7 +7,11 @@ mod crowd;
 mod health;
 mod names;
 mod paths;
+mod power;
 mod recover;
 mod rewind;
 mod snapshots;
+#[allow(dead_code, reason = "the store's tests use more of it")]
+#[path = "../../../belay-store/tests/it/twin.rs"]
+mod twin;
 mod workspaces;
