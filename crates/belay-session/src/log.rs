@@ -240,7 +240,9 @@ fn is_torn(rest: &[u8]) -> bool {
     let Some(header) = rest.get(..HEADER) else { return true };
     let claimed = u32::from_le_bytes(header[4..8].try_into().expect("four bytes")) as usize;
     let is_short = header.starts_with(MAGIC) && claimed <= PAYLOAD_BYTES_MAX && claimed > rest.len() - HEADER;
-    is_short || rest.starts_with(&[0; 4]) || rest[HEADER..].windows(8).any(|window| window == [0; 8])
+    // No JSON ends in a zero, however short the part is that did not arrive.
+    let is_unwritten = rest.ends_with(&[0]) || rest[HEADER..].windows(8).any(|window| window == [0; 8]);
+    is_short || rest.starts_with(&[0; 4]) || is_unwritten
 }
 
 fn is_newer(rest: &[u8]) -> bool {
