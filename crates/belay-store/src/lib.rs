@@ -14,6 +14,7 @@ mod disk;
 mod error;
 mod filter;
 #[cfg(test)]
+#[path = "fuzz/tests.rs"]
 mod fuzz;
 mod gc;
 mod hash;
