@@ -13,6 +13,8 @@ mod diff;
 mod disk;
 mod error;
 mod filter;
+#[cfg(test)]
+#[path = "fuzz/tests.rs"]
 mod fuzz;
 mod gc;
 mod hash;

@@ -1,8 +1,10 @@
 //! What can be done with the content of an open file beyond reading and writing it.
 
+#![allow(unsafe_code)]
+
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use rustix::fs::{Advice, SeekFrom};
 use rustix::io::Errno;
@@ -48,6 +50,17 @@ pub fn clone_file(from: &File, to: &File) -> io::Result<()> {
 /// Sets the length of `file`; what it gains is a hole.
 pub fn punch_or_extend(file: &File, size: u64) -> io::Result<()> {
     Ok(rustix::fs::ftruncate(file, size)?)
+}
+
+/// Starts writing the file's dirty pages out, which makes the next store through a shared mapping visible.
+///
+/// While a page is dirty, a process that has it mapped changes it without the kernel noticing, and so without a new
+/// time. A page that is being written out is protected: the next store to it is noticed, and moves the file's times.
+pub fn watch_mappings(file: &File) {
+    let flags = libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE;
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call takes no pointers. Its failure
+    // leaves things as they were.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) };
 }
 
 /// Tells the kernel that `file` will be read from front to back.

@@ -43,6 +43,15 @@ impl<'u> Context<'u> {
         self.home_with(Algorithm::Blake3)
     }
 
+    /// Opens belay's home for a command about the whole store; an interrupted rollback here is dealt with first.
+    pub(crate) fn home_in_order(&self) -> Result<Home> {
+        let home = self.home()?;
+        if let Some(workspace) = home.find(&self.directory()?, &self.sources()?)? {
+            self.welcome(&workspace)?;
+        }
+        Ok(home)
+    }
+
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
         let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone: environment::zone() };

@@ -106,6 +106,18 @@ fn appending_cuts_a_torn_end_and_keeps_damage() {
 }
 
 #[test]
+fn an_end_of_which_any_part_did_not_arrive_is_torn() {
+    let whole = log_of(&THREE);
+    let published = log_of(&THREE[..2]).len();
+    for kept in published..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[kept..].fill(0);
+        let log = Log::scan(bytes);
+        assert_eq!((texts(&log), log.broken.len(), log.end), (THREE[..2].to_vec(), 0, published), "{kept} bytes");
+    }
+}
+
+#[test]
 fn rewriting_leaves_just_the_given_records() {
     let dir = tempfile::tempdir().unwrap();
     let disk = belay_store::RealDisk::open(dir.path()).unwrap();

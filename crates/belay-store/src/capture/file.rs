@@ -20,6 +20,8 @@ const WHOLE_BYTES_MAX: u64 = 4 << 20;
 const CHUNK_BYTES: (usize, usize, usize) = (1 << 20, 2 << 20, 4 << 20);
 /// What is read of a large file at a time; at least twice the largest chunk.
 const WINDOW_BYTES: usize = 8 << 20;
+/// For so long after a change its pages may not have been written out, and a mapping may change them unnoticed.
+const MAYBE_DIRTY_SECONDS: i64 = 300;
 /// How often a file that changes under the reader is read again.
 const ATTEMPTS: usize = 3;
 
@@ -60,6 +62,9 @@ impl Hand<'_> {
                 Ok(file) => file,
                 Err(why) => return Ok(self.without(path, name, stat, why)),
             };
+            if since.sec.saturating_sub(stat.ctime.sec) < MAYBE_DIRTY_SECONDS {
+                belay_sys::watch_mappings(&file);
+            }
             let read = self.read_once(&file);
             let (content, before, after) = match read {
                 Ok(read) => read,

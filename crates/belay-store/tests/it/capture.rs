@@ -310,3 +310,31 @@ fn a_directory_that_becomes_regenerable_is_left_by_every_way_to_look() {
         assert_eq!(seen.manifest, full);
     }
 }
+
+#[test]
+fn stores_through_a_shared_mapping_are_found() {
+    let bench = Bench::new();
+    let path = bench.path().join("mapped");
+    fs::write(&path, vec![0; 8192]).unwrap();
+    let script = "import mmap,sys\nf=open(sys.argv[1],'r+b'); m=mmap.mmap(f.fileno(),0)\nfor i,_ in enumerate(sys.stdin):\n m[100]=i%251+1; print(i,flush=True)";
+    let python = std::process::Command::new("python3")
+        .args(["-c", script])
+        .arg(&path)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn();
+    let Ok(mut python) = python else {
+        belay_testkit::skip("no python3");
+        return;
+    };
+    let mut input = python.stdin.take().unwrap();
+    let mut output = std::io::BufRead::lines(std::io::BufReader::new(python.stdout.take().unwrap()));
+    for round in 0..20 {
+        std::io::Write::write_all(&mut input, b"\n").unwrap();
+        output.next().unwrap().unwrap();
+        settle();
+        assert_eq!(bench.walk().manifest.identity, bench.full().identity, "round {round}");
+    }
+    drop(input);
+    python.wait().unwrap();
+}
