@@ -82,7 +82,7 @@ pub(crate) struct Look<'a> {
     pub(crate) all: bool,
     /// Read every byte.
     pub(crate) full: bool,
-    /// Capture this snapshot's paths whatever the filter says.
+    /// Look as this snapshot did, and capture its paths whatever the filter says.
     pub(crate) keep: Option<&'a Manifest>,
     /// Look only at these paths; the rest is as in this snapshot.
     pub(crate) dirty: Option<(&'a Manifest, &'a [Vec<u8>])>,
@@ -205,9 +205,11 @@ impl Workspace<'_> {
         let live: HashSet<Hash> = self.timeline()?.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
         let pending = Pending::read(self.home.disk(), &self.id)?;
         let own_prefixes: Vec<Vec<u8>> = pending.intents.into_iter().map(|intent| intent.prefix.into_bytes()).collect();
-        let filter = match look.all {
-            true => Filter::everything(),
-            false => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
+        let filter = match look.keep {
+            // What is about to be changed is looked at as its snapshot was: by the same rules, and by the same cache.
+            Some(keep) => keep.filter(self.home.store())?,
+            None if look.all => Filter::everything(),
+            None => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
         };
         let options = CaptureOptions {
             root: self.root(),

@@ -122,7 +122,15 @@ fn make_private_dir(path: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
-        Ok(()) => fs::set_permissions(path, fs::Permissions::from_mode(0o700)),
+        Ok(()) => {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+            // A file made durable in a directory whose own name is lost would be lost with it.
+            // One above belay's own may not be readable; then that is as durable as the user made it.
+            match path.parent().map(File::open) {
+                Some(Ok(parent)) => parent.sync_all(),
+                _ => Ok(()),
+            }
+        }
     }
 }
 

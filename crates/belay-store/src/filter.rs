@@ -139,7 +139,6 @@ fn decode_list<T>(input: &mut Decoder<'_>, mut one: impl FnMut(&mut Decoder<'_>)
     (0..count).map(|_| one(input)).collect()
 }
 
-#[cfg(test)]
 mod like_git;
 #[cfg(test)]
 mod tests;

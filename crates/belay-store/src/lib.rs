@@ -13,7 +13,6 @@ mod diff;
 mod disk;
 mod error;
 mod filter;
-#[cfg(test)]
 mod fuzz;
 mod gc;
 mod hash;
@@ -21,7 +20,6 @@ mod history;
 mod manifest;
 mod objects;
 mod pack;
-#[cfg(test)]
 mod planted;
 mod restore;
 mod statcache;

@@ -1,5 +1,7 @@
 //! Trees made by hand in a store of their own, for tests of what reads trees.
 
+#![cfg(test)]
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -14,7 +14,8 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(path: &str, text: String) -> Source {
         let code = mask(&text);
-        let whole = path.split('/').any(|part| part == "tests" || part == "tests.rs");
+        let in_tests = path.split('/').any(|part| part == "tests" || part == "tests.rs");
+        let whole = in_tests || code.lines().any(|line| line == "#![cfg(test)]");
         let mut test_lines = vec![whole; code.lines().count()];
         for (first, last) in test_regions(&code) {
             let last = last.min(test_lines.len().saturating_sub(1));

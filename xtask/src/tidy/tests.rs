@@ -53,6 +53,7 @@ fn unwrap_is_for_tests() {
         "what follows a test module is no test"
     );
     assert_eq!(said_of("crates/belay/tests/it/main.rs", &format!("//! Tests.\n{code}\n")), [""; 0]);
+    assert_eq!(said_of("crates/belay/src/a.rs", &format!("//! Tests.\n\n#![cfg(test)]\n{code}\n")), [""; 0]);
     assert_eq!(said_of("crates/belay/src/a/tests.rs", &format!("//! Tests.\n{code}\n")), [""; 0]);
     assert_eq!(said("belay", "fn f() { g().unwrap_or(1) }"), [""; 0]);
 }

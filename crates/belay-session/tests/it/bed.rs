@@ -121,7 +121,7 @@ pub(crate) fn request(goal: Goal, paths: &[&str]) -> RewindRequest {
     RewindRequest { goal, paths, mtime: None }
 }
 
-fn options(seconds: &Arc<AtomicI64>, seed: u64) -> HomeOptions {
+pub(crate) fn options(seconds: &Arc<AtomicI64>, seed: u64) -> HomeOptions {
     let seconds = Arc::clone(seconds);
     let now = move || Timestamp::from_second(seconds.fetch_add(1, Ordering::Relaxed)).unwrap();
     HomeOptions { clock: Clock::new(now), ids: Ids::seeded(seed), ..HomeOptions::default() }

@@ -12,6 +12,7 @@ mod full;
 mod health;
 mod names;
 mod paths;
+mod power;
 mod recover;
 mod rewind;
 mod snapshots;

@@ -181,6 +181,9 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     if rules.fingerprint() != record.rules() {
         return Ok(One::RulesChanged);
     }
+    if moved && is_left_now(job, &outside, path)? {
+        return Ok(One::Gone);
+    }
     let node = job.store.node(&record.node())?;
     let proofs = record.entries().map(|entry| entry.to_stat());
     let known = node.entries.iter().cloned().zip(proofs).map(|pair| (pair.0.name.clone(), pair)).collect();
@@ -216,6 +219,15 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let again =
         Again { entries: known, proof: DirStat::from(&stat), rules: rules.fingerprint(), flags, own: Some(own), work };
     Ok(One::Here(Box::new(again), starts, gone))
+}
+
+/// Whether the filter lets a directory go because of what came into it.
+fn is_left_now(job: &Job<'_>, outside: &Arc<Rules>, path: &[u8]) -> Result<bool> {
+    if path.is_empty() || job.judge.is_trivial() || !job.judge.is_candidate(name_of(path), true) {
+        return Ok(false);
+    }
+    let Ok(around) = job.root.dir_path_only(parent_of(path)) else { return Ok(true) };
+    Ok(matches!(job.decide(outside, &around, path, name_of(path), true)?, Decision::Leave(_)))
 }
 
 struct Looker<'a> {

@@ -1,5 +1,7 @@
 //! On random ignore files and trees the filter agrees with git itself, where git is installed.
 
+#![cfg(test)]
+
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;

@@ -292,3 +292,21 @@ fn a_directory_replaced_by_another_of_its_name_is_seen_by_a_dirty_set() {
     let now = bench.capture(Source::Dirty { base: &base, paths: &paths });
     assert_eq!(now.manifest, bench.full());
 }
+
+#[test]
+fn a_directory_that_becomes_regenerable_is_left_by_every_way_to_look() {
+    let bench = Bench::new();
+    bench.workspace.file(".gitignore", "target/\n").file("d/target/object", "o\n").file("d/main.rs", "\n");
+    settle();
+    let base = bench.walk().manifest;
+    bench.workspace.file("d/target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
+    settle();
+    let full = bench.full();
+    assert_ne!(base.identity, full.identity, "it is regenerable now");
+    let paths = [b"d/target/CACHEDIR.TAG".to_vec()];
+    let root = belay_store::Root::open(bench.path()).unwrap();
+    for source in [Source::Walk, Source::Dirty { base: &base, paths: &paths }] {
+        let seen = belay_store::preview(&bench.store, &bench.options(&root, source)).unwrap();
+        assert_eq!(seen.manifest, full);
+    }
+}

@@ -42,7 +42,7 @@ pub(crate) enum Deed {
     Rest,
 }
 
-const PATHS: [&[u8]; 22] = [
+const PATHS: [&[u8]; 24] = [
     b"a",
     b"b",
     b"d",
@@ -65,6 +65,8 @@ const PATHS: [&[u8]; 22] = [
     b"package.json",
     b"d/Cargo.toml",
     b".env",
+    b"d/target/CACHEDIR.TAG",
+    b".cache/CACHEDIR.TAG",
 ];
 
 const IGNORES: [&str; 6] = ["", "node_modules/\n", "target\n*.o\n", "/d\n!/d/a\n", "*\n", ".env\nx/y\n"];
@@ -100,7 +102,8 @@ pub(crate) fn deed() -> impl Strategy<Value = Deed> {
 impl Deed {
     /// Does it and says which paths it touched.
     pub(crate) fn perform(&self, ws: &TempWorkspace) -> Vec<Vec<u8>> {
-        let done: Option<()> = match *self {
+        // Even if it is not done: a parent may have been made, or what was in its way removed.
+        let _: Option<()> = match *self {
             Deed::Write(p, byte, len) => reach(ws, p).and_then(|path| write(&path, &bytes(byte, len))),
             Deed::Replace(p, byte, len) => free(ws, p).and_then(|path| write(&path, &bytes(byte, len))),
             Deed::Forge(p, byte) => file(ws, p).and_then(|path| forge(&path, byte)),
@@ -144,8 +147,6 @@ impl Deed {
                 None
             }
         };
-        drop(done);
-        // Even if it was not done: a parent may have been made, or what was in its way removed.
         self.touched()
     }
 

@@ -40,7 +40,7 @@ pub(crate) fn capture_everything(store: &Store, workspace: &Path, source: Source
 /// Reads everything that a snapshot needs.
 pub(crate) fn read_all(store: &Store, key: &Hash) -> Result<Held> {
     let manifest = Manifest::read(store, key)?;
-    (manifest.filter(store)?, manifest.coverage(store)?, manifest.links(store)?);
+    let _ = (manifest.filter(store)?, manifest.coverage(store)?, manifest.links(store)?);
     let view = View::stored(store);
     let mut held = Held::new();
     let mut pending = vec![(Vec::new(), manifest.root_node())];

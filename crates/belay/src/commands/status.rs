@@ -124,27 +124,21 @@ fn line_of(one: &Unprotected) -> String {
 }
 
 /// How to protect what is not, once for each reason.
-fn advice(unprotected: &[Unprotected]) -> Vec<&'static str> {
-    let has = |kind: GapKind| unprotected.iter().any(|one| one.reason == kind);
-    let all = [
+fn advice(unprotected: &[Unprotected]) -> impl Iterator<Item = &'static str> {
+    const ADVICE: &[(GapKind, &str)] = &[
         (
-            has(GapKind::Regenerable),
-            "To protect what can be made again: belay snapshot --all, or snapshots.exclude.gitignored = \"capture\"",
+            GapKind::Regenerable,
+            "To protect it: belay snapshot --all (always: snapshots.exclude.gitignored = \"capture\")",
         ),
-        (
-            has(GapKind::GitIgnored),
-            "To protect what git ignores: snapshots.exclude.gitignored = \"regenerable\" or \"capture\"",
-        ),
-        (has(GapKind::Excluded), "Excluded by your configuration: belay config list --origin snapshots.exclude"),
-        (has(GapKind::Unreadable), "Unreadable for you; no rollback will touch it"),
-        (
-            has(GapKind::Mount),
-            "Another filesystem is mounted there; it is not crossed unless snapshots.cross_mounts is set",
-        ),
-        (has(GapKind::Hung), "It did not answer in time; no rollback will touch it"),
-        (has(GapKind::OverLimit), "Over a limit: raise snapshots.max_entries or snapshots.max_bytes"),
+        (GapKind::GitIgnored, "To protect what git ignores: snapshots.exclude.gitignored = \"regenerable\""),
+        (GapKind::Excluded, "Excluded on purpose: belay config list --origin snapshots.exclude"),
+        (GapKind::Unreadable, "You may not read it; no rollback will touch it"),
+        (GapKind::Mount, "Another filesystem; to cross into it: snapshots.cross_mounts = true"),
+        (GapKind::Hung, "It does not answer; no rollback will touch it"),
+        (GapKind::OverLimit, "Over a limit: raise snapshots.max_entries or snapshots.max_bytes"),
     ];
-    all.iter().filter(|(yes, _)| *yes).map(|(_, text)| *text).collect()
+    let found = |kind: GapKind| unprotected.iter().any(|one| one.reason == kind);
+    ADVICE.iter().filter(move |(kind, _)| found(*kind)).map(|(_, text)| *text)
 }
 
 fn more(out: &mut Out, all: usize, shown: usize) -> Result<()> {

@@ -76,6 +76,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::OutsideWorkspace { .. } => {
             failure.hint("name a path inside the workspace, or another workspace with -C")
         }
+        Error::NothingTo("redo") => failure.hint("only an undo can be redone, until the next rollback"),
         Error::NothingTo(_) => {
             failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
         }

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anstyle::Style;
 use belay_session::store::{Change, Entry, FileType};
 use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
@@ -80,9 +81,10 @@ fn write_row(out: &mut dyn Write, change: &Change, weight: &Weight, width: usize
                 let signs = if most <= SIGNS_MAX { *lines } else { (lines * SIGNS_MAX).div_ceil(most) };
                 usize::try_from(signs).unwrap_or(0)
             };
-            let (good, bad) = (style::GOOD, style::BAD);
             let (plus, minus) = ("+".repeat(scale(added)), "-".repeat(scale(removed)));
-            write!(out, "{} {good}{plus}{good:#}{bad}{minus}{bad:#}", added + removed)?;
+            let coloured =
+                |style: Style, signs: String| if signs.is_empty() { signs } else { format!("{style}{signs}{style:#}") };
+            write!(out, "{} {}{}", added + removed, coloured(style::GOOD, plus), coloured(style::BAD, minus))?;
         }
         Weight::Note(note) if !note.is_empty() => notes.insert(0, note.clone()),
         Weight::Note(_) => {}

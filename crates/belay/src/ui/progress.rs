@@ -58,14 +58,13 @@ impl Meter {
         if phase.started.elapsed() < PATIENCE {
             return;
         }
-        let verb = phase.verb;
-        let bar = phase.bar.get_or_insert_with(|| new_bar(verb));
+        let (verb, elapsed) = (phase.verb, phase.started.elapsed());
         let (bytes, expected) = (self.bytes.load(Relaxed), self.bytes_expected.load(Relaxed));
-        if expected > 0 {
-            bar.set_length(expected.max(bytes));
-        }
+        let bar = phase.bar.get_or_insert_with(|| new_bar(verb, expected > 0));
+        bar.set_length(expected.max(bytes));
         bar.set_position(bytes);
-        bar.set_message(self.counted());
+        bar.set_message(format!("{} · {}", self.counted(), pace(bytes, expected, elapsed)));
+        bar.tick();
     }
 
     fn counted(&self) -> String {
@@ -78,10 +77,25 @@ impl Meter {
     }
 }
 
-fn new_bar(verb: &'static str) -> ProgressBar {
+/// Bytes, rate, and the time left where the whole is known.
+fn pace(bytes: u64, expected: u64, elapsed: Duration) -> String {
+    // The bar appears when a second has passed, so its own idea of the rate would begin with a leap.
+    let rate = bytes as f64 / elapsed.as_secs_f64().max(0.001);
+    let so_far = format!("{} · {}/s", quantity::size(bytes), quantity::size(rate as u64));
+    match expected.checked_sub(bytes) {
+        Some(left) if expected > 0 && rate >= 1.0 => {
+            let seconds = (left as f64 / rate).ceil() as u64;
+            let minutes = if seconds >= 60 { format!("{} min ", seconds / 60) } else { String::new() };
+            format!("{so_far} · {minutes}{} s left", seconds % 60)
+        }
+        _ => so_far,
+    }
+}
+
+fn new_bar(verb: &'static str, whole_is_known: bool) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(10));
-    let template = "{prefix} {wide_bar} {msg} · {bytes} · {bytes_per_sec} · {eta} left";
-    bar.set_style(ProgressStyle::with_template(template).expect("the template is a constant that parses"));
+    let template = if whole_is_known { "{prefix} {wide_bar} {msg}" } else { "{spinner} {prefix} {msg}" };
+    bar.set_style(ProgressStyle::with_template(template).expect("the templates are constants that parse"));
     bar.set_prefix(verb);
     bar
 }
@@ -122,5 +136,14 @@ mod tests {
         assert!(meter.phase.lock().expect("not poisoned").bar.is_none(), "nothing is drawn before a second has passed");
         meter.phase("Writing");
         assert_eq!(meter.counted(), "0 files");
+    }
+
+    #[test]
+    fn the_time_left_is_told_only_when_it_can_be_known() {
+        let second = Duration::from_secs(1);
+        assert_eq!(pace(2_000_000, 0, 2 * second), "2.0 MB · 1.0 MB/s");
+        assert_eq!(pace(2_000_000, 5_000_000, 2 * second), "2.0 MB · 1.0 MB/s · 3 s left");
+        assert_eq!(pace(1_000_000, 100_000_000, second), "1.0 MB · 1.0 MB/s · 1 min 39 s left");
+        assert_eq!(pace(0, 5_000_000, second), "0 B · 0 B/s");
     }
 }

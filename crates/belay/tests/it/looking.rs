@@ -24,7 +24,7 @@ fn status_says_what_changed_and_what_is_not_protected() {
     Changed  nothing since then
     Unprotected  1 path, [SIZE]
       node_modules (regenerable, [SIZE])
-      To protect what can be made again: belay snapshot --all, or snapshots.exclude.gitignored = "capture"
+      To protect it: belay snapshot --all (always: snapshots.exclude.gitignored = "capture")
     Budget  [SIZE] of [SIZE] used; [SIZE] free on the disk
     "#);
     world.workspace.file("a.txt", "b\n").file("dir/one", "1").file("dir/two", "2");
@@ -38,7 +38,7 @@ fn status_says_what_changed_and_what_is_not_protected() {
       A dir/ (2 files, [SIZE])
     Unprotected  1 path, [SIZE]
       node_modules (regenerable, [SIZE])
-      To protect what can be made again: belay snapshot --all, or snapshots.exclude.gitignored = "capture"
+      To protect it: belay snapshot --all (always: snapshots.exclude.gitignored = "capture")
     Budget  [SIZE] of [SIZE] used; [SIZE] free on the disk
     "#);
     let status = world.json(&["status"]);

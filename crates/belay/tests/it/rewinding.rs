@@ -69,7 +69,7 @@ fn a_whole_day_snapshot_wreck_status_rollback_undo_redo() {
     --- stderr
     error: there is nothing to redo
       nothing was changed
-    hint: `belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them
+    hint: only an undo can be redone, until the next rollback
     ");
     assert_snapshot!(world.belay(&["snapshots"]), @"
     exit 0

@@ -1,0 +1,415 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_belay_global_optspecs
+    string join \n C/directory= json color= q/quiet yes-really h/help V/version
+end
+
+function __fish_belay_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_belay_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_belay_using_subcommand
+    set -l cmd (__fish_belay_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c belay -n "__fish_belay_needs_command" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_needs_command" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_needs_command" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_needs_command" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_needs_command" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_needs_command" -s V -l version -d 'Print version'
+complete -c belay -n "__fish_belay_needs_command" -f -a "snapshot" -d 'Take a snapshot of the workspace'
+complete -c belay -n "__fish_belay_needs_command" -f -a "snapshots" -d 'List, prune or delete snapshots'
+complete -c belay -n "__fish_belay_needs_command" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
+complete -c belay -n "__fish_belay_needs_command" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
+complete -c belay -n "__fish_belay_needs_command" -f -a "rollback" -d 'Take the workspace back to a snapshot'
+complete -c belay -n "__fish_belay_needs_command" -f -a "undo" -d 'Take back the last rollback'
+complete -c belay -n "__fish_belay_needs_command" -f -a "redo" -d 'Take back the last undo'
+complete -c belay -n "__fish_belay_needs_command" -f -a "restore" -d 'Bring back files or directories from a snapshot'
+complete -c belay -n "__fish_belay_needs_command" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_needs_command" -f -a "cat" -d 'Print a file as it is in a snapshot'
+complete -c belay -n "__fish_belay_needs_command" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
+complete -c belay -n "__fish_belay_needs_command" -f -a "find" -d 'Find the snapshots that hold a path'
+complete -c belay -n "__fish_belay_needs_command" -f -a "du" -d 'Show how much space the snapshots take'
+complete -c belay -n "__fish_belay_needs_command" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
+complete -c belay -n "__fish_belay_needs_command" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_needs_command" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_needs_command" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_needs_command" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
+complete -c belay -n "__fish_belay_needs_command" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_needs_command" -f -a "util" -d 'Generate man pages, completions and the reference'
+complete -c belay -n "__fish_belay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -s l -l label -d 'A name for the snapshot, unique in the workspace' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -s d -l description -d 'A longer note' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l hash -d 'The hash function of a store that does not exist yet' -r -f -a "blake3\t''
+sha256\t''"
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -s a -l all -d 'Capture everything, regenerable and excluded directories too'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l full -d 'Read every byte, instead of trusting that files whose times, size and inode are unchanged are the same'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l here -d 'Make this very directory a workspace, even if it lies inside one'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -s n -l limit -d 'Show only the newest N' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -s t -l type -d 'Show only snapshots of this type, such as manual, pre-run or safety' -r -f -a "pre-run\t''
+git\t''
+build\t''
+idle\t''
+auto\t''
+manual\t''
+turn\t''
+tool\t''
+safety\t''
+final\t''"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -s l -l long -d 'Show number, exact time, files, bytes and description too'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -f -a "list" -d 'List the snapshots of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -f -a "prune" -d 'Delete old snapshots by a rule, and give the space back'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -f -a "delete" -d 'Delete snapshots by name'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s n -l limit -d 'Show only the newest N' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s t -l type -d 'Show only snapshots of this type, such as manual, pre-run or safety' -r -f -a "pre-run\t''
+git\t''
+build\t''
+idle\t''
+auto\t''
+manual\t''
+turn\t''
+tool\t''
+safety\t''
+final\t''"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s l -l long -d 'Show number, exact time, files, bytes and description too'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l keep -d 'Keep the N most worthwhile, delete the rest' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l older-than -d 'Delete what is older than this, such as 7d or 36h' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l budget -d 'Delete until the store takes no more than this, such as 2GiB' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l dry-run -d 'Only show what would be deleted'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l dry-run -d 'Only show what would be deleted'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the snapshots of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from help" -f -a "prune" -d 'Delete old snapshots by a rule, and give the space back'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete snapshots by name'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand status" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand status" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand status" -s a -l all -d 'Name every changed and every unprotected path, instead of the first few'
+complete -c belay -n "__fish_belay_using_subcommand status" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand status" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand status" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand diff" -s U -l unified -d 'Show N lines around each change' -r
+complete -c belay -n "__fish_belay_using_subcommand diff" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand diff" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand diff" -l stat -d 'Count changed lines instead of showing them'
+complete -c belay -n "__fish_belay_using_subcommand diff" -l name-only -d 'Only name what changed'
+complete -c belay -n "__fish_belay_using_subcommand diff" -l exit-code -d 'Exit with 1 when something differs'
+complete -c belay -n "__fish_belay_using_subcommand diff" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand diff" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand diff" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l to -d 'Write the snapshot into this new or empty directory instead, and leave the workspace alone' -r -F
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
+fresh\t'The present'"
+complete -c belay -n "__fish_belay_using_subcommand rollback" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l dry-run -d 'Only show what would be done'
+complete -c belay -n "__fish_belay_using_subcommand rollback" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand rollback" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand undo" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
+fresh\t'The present'"
+complete -c belay -n "__fish_belay_using_subcommand undo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand undo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand undo" -l dry-run -d 'Only show what would be done'
+complete -c belay -n "__fish_belay_using_subcommand undo" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand undo" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand undo" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand undo" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand undo" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand redo" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
+fresh\t'The present'"
+complete -c belay -n "__fish_belay_using_subcommand redo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand redo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand redo" -l dry-run -d 'Only show what would be done'
+complete -c belay -n "__fish_belay_using_subcommand redo" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand redo" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand redo" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand redo" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand redo" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand restore" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
+fresh\t'The present'"
+complete -c belay -n "__fish_belay_using_subcommand restore" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand restore" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand restore" -l dry-run -d 'Only show what would be done'
+complete -c belay -n "__fish_belay_using_subcommand restore" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand restore" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand restore" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand restore" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand history" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand history" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand history" -s a -l all -d 'Show the snapshots in which it did not change, too'
+complete -c belay -n "__fish_belay_using_subcommand history" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand history" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand history" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand cat" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand cat" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand cat" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand cat" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand cat" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand cat" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand ls" -s l -l long -d 'Show mode, owner, size and time'
+complete -c belay -n "__fish_belay_using_subcommand ls" -s R -l recursive -d 'List what is in directories, too'
+complete -c belay -n "__fish_belay_using_subcommand ls" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand ls" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand ls" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand find" -s s -l snapshot -d 'Search this snapshot only' -r
+complete -c belay -n "__fish_belay_using_subcommand find" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand find" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand find" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand find" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand find" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand find" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand du" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand du" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand du" -l why -d 'Show for each snapshot what deleting it alone would free'
+complete -c belay -n "__fish_belay_using_subcommand du" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand du" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand du" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand du" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand gc" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand gc" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand gc" -l dry-run -d 'Only say what would be freed'
+complete -c belay -n "__fish_belay_using_subcommand gc" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand gc" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand gc" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand gc" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand verify" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand verify" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand verify" -l deep -d 'Read and check every byte'
+complete -c belay -n "__fish_belay_using_subcommand verify" -l repair -d 'Store damaged content anew where a workspace still holds it, and set the rest aside'
+complete -c belay -n "__fish_belay_using_subcommand verify" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand verify" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand verify" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand forget" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand forget" -l dry-run -d 'Only show which snapshots hold them'
+complete -c belay -n "__fish_belay_using_subcommand forget" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand forget" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand forget" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand forget" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -f -a "list" -d 'List every key with its value'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l origin -d 'Show where each value comes from'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "list" -d 'List every key with its value'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand trust" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand trust" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand trust" -l revoke -d 'Trust it no longer'
+complete -c belay -n "__fish_belay_using_subcommand trust" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand trust" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand trust" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand trust" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand trust" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand demo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand demo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand demo" -l keep -d 'Keep the temporary directory, to look around in it'
+complete -c belay -n "__fish_belay_using_subcommand demo" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand demo" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand demo" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand completions" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand completions" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand completions" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand completions" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -f -a "man" -d 'Write a man page for belay and for each command'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -f -a "markdown" -d 'Print the reference of all commands as Markdown'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -f -a "completions" -d 'Print a completion script'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l dir -d 'The directory to write them to' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "man" -d 'Write a man page for belay and for each command'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "markdown" -d 'Print the reference of all commands as Markdown'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "completions" -d 'Print a completion script'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "undo" -d 'Take back the last rollback'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "redo" -d 'Take back the last undo'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "find" -d 'Find the snapshots that hold a path'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "du" -d 'Show how much space the snapshots take'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "util" -d 'Generate man pages, completions and the reference'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "list" -d 'List the snapshots of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "prune" -d 'Delete old snapshots by a rule, and give the space back'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "delete" -d 'Delete snapshots by name'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "list" -d 'List every key with its value'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "man" -d 'Write a man page for belay and for each command'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "markdown" -d 'Print the reference of all commands as Markdown'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "completions" -d 'Print a completion script'

@@ -1,0 +1,1333 @@
+#compdef belay
+
+autoload -U is-at-least
+
+_belay() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_belay_commands" \
+"*::: :->belay" \
+&& ret=0
+    case $state in
+    (belay)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-command-$line[1]:"
+        case $line[1] in
+            (snapshot)
+_arguments "${_arguments_options[@]}" : \
+'-l+[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'--label=[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'-d+[A longer note]:TEXT:_default' \
+'--description=[A longer note]:TEXT:_default' \
+'--hash=[The hash function of a store that does not exist yet]:NAME:(blake3 sha256)' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-a[Capture everything, regenerable and excluded directories too]' \
+'--all[Capture everything, regenerable and excluded directories too]' \
+'--full[Read every byte, instead of trusting that files whose times, size and inode are unchanged are the same]' \
+'--here[Make this very directory a workspace, even if it lies inside one]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::path -- A directory in the workspace; the current one by default:_files' \
+&& ret=0
+;;
+(snapshots)
+_arguments "${_arguments_options[@]}" : \
+'-n+[Show only the newest N]:N:_default' \
+'--limit=[Show only the newest N]:N:_default' \
+'-t+[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
+'--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-l[Show number, exact time, files, bytes and description too]' \
+'--long[Show number, exact time, files, bytes and description too]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__snapshots_commands" \
+"*::: :->snapshots" \
+&& ret=0
+
+    case $state in
+    (snapshots)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-snapshots-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-n+[Show only the newest N]:N:_default' \
+'--limit=[Show only the newest N]:N:_default' \
+'-t+[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
+'--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-l[Show number, exact time, files, bytes and description too]' \
+'--long[Show number, exact time, files, bytes and description too]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(prune)
+_arguments "${_arguments_options[@]}" : \
+'--keep=[Keep the N most worthwhile, delete the rest]:N:_default' \
+'--older-than=[Delete what is older than this, such as 7d or 36h]:SPAN:_default' \
+'--budget=[Delete until the store takes no more than this, such as 2GiB]:SIZE:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be deleted]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be deleted]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::snapshots -- The snapshots:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__snapshots__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-snapshots-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(prune)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-a[Name every changed and every unprotected path, instead of the first few]' \
+'--all[Name every changed and every unprotected path, instead of the first few]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(diff)
+_arguments "${_arguments_options[@]}" : \
+'-U+[Show N lines around each change]:N:_default' \
+'--unified=[Show N lines around each change]:N:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'(--name-only)--stat[Count changed lines instead of showing them]' \
+'--name-only[Only name what changed]' \
+'--exit-code[Exit with 1 when something differs]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::from -- The older snapshot; the last known state by default:_default' \
+'::to -- The newer snapshot; the present by default:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
+(rollback)
+_arguments "${_arguments_options[@]}" : \
+'(--dry-run --mtime)--to=[Write the snapshot into this new or empty directory instead, and leave the workspace alone]:DIR:_files' \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::snapshot -- The snapshot to go back to:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
+(undo)
+_arguments "${_arguments_options[@]}" : \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(redo)
+_arguments "${_arguments_options[@]}" : \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(restore)
+_arguments "${_arguments_options[@]}" : \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':snapshot -- The snapshot to take them from:_default' \
+'*::paths -- The files and directories:_files' \
+&& ret=0
+;;
+(history)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-a[Show the snapshots in which it did not change, too]' \
+'--all[Show the snapshots in which it did not change, too]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':path -- The file or directory; it need not exist any more:_files' \
+&& ret=0
+;;
+(cat)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':snapshot -- The snapshot:_default' \
+':path -- The file:_files' \
+&& ret=0
+;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-l[Show mode, owner, size and time]' \
+'--long[Show mode, owner, size and time]' \
+'-R[List what is in directories, too]' \
+'--recursive[List what is in directories, too]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':snapshot -- The snapshot:_default' \
+'::path -- A file or directory; the whole workspace by default:_files' \
+&& ret=0
+;;
+(find)
+_arguments "${_arguments_options[@]}" : \
+'-s+[Search this snapshot only]:SNAP:_default' \
+'--snapshot=[Search this snapshot only]:SNAP:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':pattern -- A part of a name, or a glob:_default' \
+&& ret=0
+;;
+(du)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--why[Show for each snapshot what deleting it alone would free]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(gc)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only say what would be freed]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--deep[Read and check every byte]' \
+'--repair[Store damaged content anew where a workspace still holds it, and set the rest aside]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show which snapshots hold them]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::paths -- The files and directories; they need not exist any more:_files' \
+&& ret=0
+;;
+(workspaces)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(config)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__config_commands" \
+"*::: :->config" \
+&& ret=0
+
+    case $state in
+    (config)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-config-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--origin[Show where each value comes from]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::prefix -- Only keys that begin so:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__config__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-config-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(trust)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--revoke[Trust it no longer]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(demo)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--keep[Keep the temporary directory, to look around in it]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':shell -- The shell:(bash elvish fish powershell zsh)' \
+&& ret=0
+;;
+(util)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__util_commands" \
+"*::: :->util" \
+&& ret=0
+
+    case $state in
+    (util)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-util-command-$line[1]:"
+        case $line[1] in
+            (man)
+_arguments "${_arguments_options[@]}" : \
+'--dir=[The directory to write them to]:DIR:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(markdown)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':shell -- The shell:(bash elvish fish powershell zsh)' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__util__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-util-help-command-$line[1]:"
+        case $line[1] in
+            (man)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(markdown)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-command-$line[1]:"
+        case $line[1] in
+            (snapshot)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(snapshots)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__snapshots_commands" \
+"*::: :->snapshots" \
+&& ret=0
+
+    case $state in
+    (snapshots)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-snapshots-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(prune)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(diff)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rollback)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(undo)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(redo)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(restore)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(history)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(cat)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(find)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(du)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(gc)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(workspaces)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(config)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__config_commands" \
+"*::: :->config" \
+&& ret=0
+
+    case $state in
+    (config)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-config-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(trust)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(demo)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(util)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__util_commands" \
+"*::: :->util" \
+&& ret=0
+
+    case $state in
+    (util)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-util-command-$line[1]:"
+        case $line[1] in
+            (man)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(markdown)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+}
+
+(( $+functions[_belay_commands] )) ||
+_belay_commands() {
+    local commands; commands=(
+'snapshot:Take a snapshot of the workspace' \
+'snapshots:List, prune or delete snapshots' \
+'status:Show the last snapshot, what changed since, and what is not protected' \
+'diff:Show what changed between two snapshots, or since one' \
+'rollback:Take the workspace back to a snapshot' \
+'undo:Take back the last rollback' \
+'redo:Take back the last undo' \
+'restore:Bring back files or directories from a snapshot' \
+'history:Show in which snapshots a file or directory is new, modified or deleted' \
+'cat:Print a file as it is in a snapshot' \
+'ls:List what a snapshot holds, and what it lacks' \
+'find:Find the snapshots that hold a path' \
+'du:Show how much space the snapshots take' \
+'gc:Give back the space of what no snapshot needs any more' \
+'verify:Check that every snapshot can be restored' \
+'forget:Erase files or directories from every snapshot of the workspace' \
+'workspaces:List the workspaces that belay knows' \
+'config:Show the configuration in force' \
+'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'demo:Watch a rogue agent wreck a small project, and belay take it back' \
+'completions:Print a completion script for your shell' \
+'util:Generate man pages, completions and the reference' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__cat_commands] )) ||
+_belay__subcmd__cat_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay cat commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__completions_commands] )) ||
+_belay__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay completions commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config_commands] )) ||
+_belay__subcmd__config_commands() {
+    local commands; commands=(
+'list:List every key with its value' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay config commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help_commands] )) ||
+_belay__subcmd__config__subcmd__help_commands() {
+    local commands; commands=(
+'list:List every key with its value' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay config help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__list_commands] )) ||
+_belay__subcmd__config__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__demo_commands] )) ||
+_belay__subcmd__demo_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay demo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__diff_commands] )) ||
+_belay__subcmd__diff_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay diff commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__du_commands] )) ||
+_belay__subcmd__du_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay du commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__find_commands] )) ||
+_belay__subcmd__find_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay find commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forget_commands] )) ||
+_belay__subcmd__forget_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forget commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__gc_commands] )) ||
+_belay__subcmd__gc_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay gc commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help_commands] )) ||
+_belay__subcmd__help_commands() {
+    local commands; commands=(
+'snapshot:Take a snapshot of the workspace' \
+'snapshots:List, prune or delete snapshots' \
+'status:Show the last snapshot, what changed since, and what is not protected' \
+'diff:Show what changed between two snapshots, or since one' \
+'rollback:Take the workspace back to a snapshot' \
+'undo:Take back the last rollback' \
+'redo:Take back the last undo' \
+'restore:Bring back files or directories from a snapshot' \
+'history:Show in which snapshots a file or directory is new, modified or deleted' \
+'cat:Print a file as it is in a snapshot' \
+'ls:List what a snapshot holds, and what it lacks' \
+'find:Find the snapshots that hold a path' \
+'du:Show how much space the snapshots take' \
+'gc:Give back the space of what no snapshot needs any more' \
+'verify:Check that every snapshot can be restored' \
+'forget:Erase files or directories from every snapshot of the workspace' \
+'workspaces:List the workspaces that belay knows' \
+'config:Show the configuration in force' \
+'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'demo:Watch a rogue agent wreck a small project, and belay take it back' \
+'completions:Print a completion script for your shell' \
+'util:Generate man pages, completions and the reference' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__cat_commands] )) ||
+_belay__subcmd__help__subcmd__cat_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help cat commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__completions_commands] )) ||
+_belay__subcmd__help__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help completions commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config_commands] )) ||
+_belay__subcmd__help__subcmd__config_commands() {
+    local commands; commands=(
+'list:List every key with its value' \
+    )
+    _describe -t commands 'belay help config commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__demo_commands] )) ||
+_belay__subcmd__help__subcmd__demo_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help demo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__diff_commands] )) ||
+_belay__subcmd__help__subcmd__diff_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help diff commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__du_commands] )) ||
+_belay__subcmd__help__subcmd__du_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help du commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__find_commands] )) ||
+_belay__subcmd__help__subcmd__find_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help find commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forget_commands] )) ||
+_belay__subcmd__help__subcmd__forget_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help forget commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__gc_commands] )) ||
+_belay__subcmd__help__subcmd__gc_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help gc commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__history_commands] )) ||
+_belay__subcmd__help__subcmd__history_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help history commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__ls_commands] )) ||
+_belay__subcmd__help__subcmd__ls_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__redo_commands] )) ||
+_belay__subcmd__help__subcmd__redo_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help redo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__restore_commands] )) ||
+_belay__subcmd__help__subcmd__restore_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help restore commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__rollback_commands] )) ||
+_belay__subcmd__help__subcmd__rollback_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help rollback commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__snapshot_commands] )) ||
+_belay__subcmd__help__subcmd__snapshot_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help snapshot commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__snapshots_commands] )) ||
+_belay__subcmd__help__subcmd__snapshots_commands() {
+    local commands; commands=(
+'list:List the snapshots of the workspace, oldest first' \
+'prune:Delete old snapshots by a rule, and give the space back' \
+'delete:Delete snapshots by name' \
+    )
+    _describe -t commands 'belay help snapshots commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__snapshots__subcmd__delete_commands] )) ||
+_belay__subcmd__help__subcmd__snapshots__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help snapshots delete commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__snapshots__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__snapshots__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help snapshots list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__snapshots__subcmd__prune_commands] )) ||
+_belay__subcmd__help__subcmd__snapshots__subcmd__prune_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help snapshots prune commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__status_commands] )) ||
+_belay__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help status commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__trust_commands] )) ||
+_belay__subcmd__help__subcmd__trust_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help trust commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__undo_commands] )) ||
+_belay__subcmd__help__subcmd__undo_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__util_commands] )) ||
+_belay__subcmd__help__subcmd__util_commands() {
+    local commands; commands=(
+'man:Write a man page for belay and for each command' \
+'markdown:Print the reference of all commands as Markdown' \
+'completions:Print a completion script' \
+    )
+    _describe -t commands 'belay help util commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__util__subcmd__completions_commands] )) ||
+_belay__subcmd__help__subcmd__util__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help util completions commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__util__subcmd__man_commands] )) ||
+_belay__subcmd__help__subcmd__util__subcmd__man_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help util man commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__util__subcmd__markdown_commands] )) ||
+_belay__subcmd__help__subcmd__util__subcmd__markdown_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help util markdown commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__verify_commands] )) ||
+_belay__subcmd__help__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__history_commands] )) ||
+_belay__subcmd__history_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay history commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__ls_commands] )) ||
+_belay__subcmd__ls_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__redo_commands] )) ||
+_belay__subcmd__redo_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay redo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__restore_commands] )) ||
+_belay__subcmd__restore_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay restore commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__rollback_commands] )) ||
+_belay__subcmd__rollback_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay rollback commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshot_commands] )) ||
+_belay__subcmd__snapshot_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshot commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots_commands] )) ||
+_belay__subcmd__snapshots_commands() {
+    local commands; commands=(
+'list:List the snapshots of the workspace, oldest first' \
+'prune:Delete old snapshots by a rule, and give the space back' \
+'delete:Delete snapshots by name' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay snapshots commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__delete_commands] )) ||
+_belay__subcmd__snapshots__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshots delete commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__help_commands] )) ||
+_belay__subcmd__snapshots__subcmd__help_commands() {
+    local commands; commands=(
+'list:List the snapshots of the workspace, oldest first' \
+'prune:Delete old snapshots by a rule, and give the space back' \
+'delete:Delete snapshots by name' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay snapshots help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__help__subcmd__delete_commands] )) ||
+_belay__subcmd__snapshots__subcmd__help__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshots help delete commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__snapshots__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshots help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__snapshots__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshots help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__help__subcmd__prune_commands] )) ||
+_belay__subcmd__snapshots__subcmd__help__subcmd__prune_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshots help prune commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__list_commands] )) ||
+_belay__subcmd__snapshots__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshots list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__snapshots__subcmd__prune_commands] )) ||
+_belay__subcmd__snapshots__subcmd__prune_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay snapshots prune commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__status_commands] )) ||
+_belay__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay status commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__trust_commands] )) ||
+_belay__subcmd__trust_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay trust commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__undo_commands] )) ||
+_belay__subcmd__undo_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util_commands] )) ||
+_belay__subcmd__util_commands() {
+    local commands; commands=(
+'man:Write a man page for belay and for each command' \
+'markdown:Print the reference of all commands as Markdown' \
+'completions:Print a completion script' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay util commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__completions_commands] )) ||
+_belay__subcmd__util__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay util completions commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__help_commands] )) ||
+_belay__subcmd__util__subcmd__help_commands() {
+    local commands; commands=(
+'man:Write a man page for belay and for each command' \
+'markdown:Print the reference of all commands as Markdown' \
+'completions:Print a completion script' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay util help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__help__subcmd__completions_commands] )) ||
+_belay__subcmd__util__subcmd__help__subcmd__completions_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay util help completions commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__util__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay util help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__help__subcmd__man_commands] )) ||
+_belay__subcmd__util__subcmd__help__subcmd__man_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay util help man commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__help__subcmd__markdown_commands] )) ||
+_belay__subcmd__util__subcmd__help__subcmd__markdown_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay util help markdown commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__man_commands] )) ||
+_belay__subcmd__util__subcmd__man_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay util man commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__util__subcmd__markdown_commands] )) ||
+_belay__subcmd__util__subcmd__markdown_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay util markdown commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__verify_commands] )) ||
+_belay__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces_commands] )) ||
+_belay__subcmd__workspaces_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_belay" ]; then
+    _belay "$@"
+else
+    compdef _belay belay
+fi
