@@ -59,7 +59,9 @@ impl Workspace<'_> {
         if !disk_is_full && budget.used_bytes.abs_diff(self.home.thinned_to()) < budget.limit_bytes / SLACK_SHARE {
             return Ok(Pruned::default());
         }
-        let mut pruned = Pruned { deleted: Vec::new(), freed_bytes: self.home.collect_quietly() };
+        // While nothing can be freed, deleting snapshots would only lose them.
+        let Some(freed_bytes) = self.home.collect_quietly() else { return Ok(Pruned::default()) };
+        let mut pruned = Pruned { deleted: Vec::new(), freed_bytes };
         let used = budget.used_bytes.saturating_sub(pruned.freed_bytes);
         let limit = if disk_is_full { budget.limit_bytes.min(used / 4 * 3) } else { budget.limit_bytes };
         if used <= limit || (disk_is_full && pruned.freed_bytes > 0) {
@@ -70,12 +72,10 @@ impl Workspace<'_> {
             pruned.deleted.extend(delete_records(self.home, &workspace, &ids, Why::Budget)?);
         }
         if !pruned.deleted.is_empty() {
-            pruned.freed_bytes += self.home.collect_quietly();
+            pruned.freed_bytes += self.home.collect_quietly().unwrap_or(0);
         }
         let rest = self.home.store().stored_bytes()?;
-        if rest > limit {
-            self.home.remember_thinned(rest);
-        }
+        self.home.remember_thinned(if rest > limit { rest } else { 0 });
         Ok(pruned)
     }
 

@@ -101,12 +101,6 @@ pub enum Error {
         /// How many slots there are.
         max: u32,
     },
-    /// The snapshot is protected.
-    #[error("{id} is a pre-run snapshot, and retention.delete_initial is not set")]
-    Protected {
-        /// The snapshot.
-        id: String,
-    },
     /// The path is neither in the snapshot nor in the workspace.
     #[error("{path} is not in {snapshot}")]
     NotInSnapshot {

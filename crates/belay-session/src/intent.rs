@@ -50,8 +50,15 @@ pub(crate) struct Pending {
     pub(crate) damage: Vec<TimelineDamage>,
 }
 
+const PREFIX: &str = "intent-";
+
+/// Beside the timeline, so that the directory is there already and only one has to be made durable.
 fn directory(workspace: &str) -> String {
-    format!("workspaces/{workspace}/intents")
+    format!("workspaces/{workspace}")
+}
+
+fn file_name(workspace: &str, operation: &str) -> String {
+    format!("{}/{PREFIX}{operation}", directory(workspace))
 }
 
 impl Intent {
@@ -66,7 +73,7 @@ impl Intent {
     /// Makes the intent durable.
     pub(crate) fn write(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
         let payload = serde_json::to_vec(self).expect("an intent is plain data with text keys");
-        Log::rewrite(disk, &format!("{}/{}", directory(workspace), self.operation), &[payload])
+        Log::rewrite(disk, &file_name(workspace, &self.operation), &[payload])
     }
 
     /// Forgets the intent of something that was never begun; durably, or it would be begun after a crash.
@@ -79,18 +86,29 @@ impl Intent {
     /// Forgets the intent of something that the timeline tells has ended; if it is back after a crash, that will
     /// be seen.
     pub(crate) fn clear(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
-        let name = format!("{}/{}", directory(workspace), self.operation);
+        let name = file_name(workspace, &self.operation);
         disk.remove(&name).map_err(Error::disk("remove", &name))
     }
 }
 
 impl Pending {
+    /// Removes what dead processes left of intents that they were still writing; the caller holds the rollback lock.
+    pub(crate) fn sweep(disk: &dyn Disk, workspace: &str) -> Result<()> {
+        let dir = directory(workspace);
+        let files = disk.list(&dir).map_err(Error::disk("list", &dir))?;
+        for (name, _) in files.iter().filter(|(name, _)| name.starts_with(PREFIX) && name.ends_with(".new")) {
+            let name = format!("{dir}/{name}");
+            disk.remove(&name).map_err(Error::disk("remove", &name))?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn read(disk: &dyn Disk, workspace: &str) -> Result<Pending> {
         let dir = directory(workspace);
         let mut pending = Pending::default();
         for (name, _) in disk.list(&dir).map_err(Error::disk("list", &dir))? {
             // One that was still being written announced nothing yet.
-            if name.ends_with(".new") {
+            if !name.starts_with(PREFIX) || name.ends_with(".new") {
                 continue;
             }
             let name = format!("{dir}/{name}");
@@ -147,12 +165,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let disk = belay_store::RealDisk::open(dir.path()).unwrap();
         intent("op", 1).write(&disk, "ws").unwrap();
-        let path = dir.path().join("workspaces/ws/intents/op");
+        let path = dir.path().join("workspaces/ws/intent-op");
         let mut bytes = std::fs::read(&path).unwrap();
         std::fs::write(path.with_extension("new"), &bytes[..20]).unwrap();
         bytes[60] ^= 4;
         std::fs::write(&path, &bytes).unwrap();
         let pending = Pending::read(&disk, "ws").unwrap();
         assert_eq!((pending.intents.len(), pending.damage.len()), (0, 1));
+        Pending::sweep(&disk, "ws").unwrap();
+        assert_eq!(disk.list("workspaces/ws").unwrap().len(), 1);
     }
 }

@@ -171,7 +171,7 @@ impl Log {
     }
 }
 
-/// Writes a small file so that a crash leaves the old one or the new one.
+/// Writes a small file so that a crash leaves the old one or the new one; its directory is there and durable.
 pub(crate) fn replace(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
     let fresh = format!("{name}.new");
     match disk.remove(&fresh) {
@@ -183,7 +183,7 @@ pub(crate) fn replace(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
         file.write(bytes)?;
         file.sync()?;
         disk.rename(&fresh, name)?;
-        sync_name(disk, name)
+        disk.sync_dir(name.rsplit_once('/').map_or("", |(dir, _)| dir))
     };
     write().map_err(|error| {
         // Best effort: the space of a half-written file goes back; the next writer removes it otherwise.
@@ -192,7 +192,7 @@ pub(crate) fn replace(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Makes a name durable, and those of the directories above it: they may be as new. Syncing an old one costs nothing.
+/// Makes a name durable, and those of the directories above it, which may be as new.
 fn sync_name(disk: &dyn Disk, mut name: &str) -> io::Result<()> {
     while !name.is_empty() {
         name = name.rsplit_once('/').map_or("", |(dir, _)| dir);

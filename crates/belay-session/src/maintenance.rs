@@ -146,10 +146,10 @@ impl Home {
         Ok(gc(self.store(), &mut || self.roots_without(&HashSet::new()), options)?)
     }
 
-    /// Frees what can be freed without waiting; a damaged or busy store frees nothing.
-    pub(crate) fn collect_quietly(&self) -> u64 {
+    /// Frees what can be freed without waiting; nothing is said if the store is damaged or busy.
+    pub(crate) fn collect_quietly(&self) -> Option<u64> {
         let options = GcOptions { wait: false, ..GcOptions::default() };
-        self.collect(&options).map_or(0, |report| report.freed_bytes)
+        self.collect(&options).ok().map(|report| report.freed_bytes)
     }
 
     /// Bytes that would be freed if these snapshots were deleted.

@@ -30,6 +30,7 @@ impl Workspace<'_> {
     /// The same for whoever holds the rollback lock.
     pub(crate) fn recover_locked(&self, work: Work<'_>) -> Result<Vec<Recovered>> {
         let mut recovered = Vec::new();
+        Pending::sweep(self.home.disk(), &self.id)?;
         for intent in Pending::read(self.home.disk(), &self.id)?.intents {
             let is_recorded = self.timeline()?.rewinds().iter().any(|rewind| rewind.operation == intent.operation);
             if is_recorded {

@@ -167,6 +167,7 @@ impl Workspace<'_> {
         tell(Stage::Restoring(&aim.target));
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
+        self.tidy_store();
         let left = plan.left.into_iter().chain(applied.left).collect();
         let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
         Ok(Outcome { kind, safety: Some(safety), target, changed, left, recovered })

@@ -126,9 +126,15 @@ impl Workspace<'_> {
         // The next capture is slower without it, and no less right.
         let _ = captured.save_cache();
         drop(captured);
+        self.tidy_store();
         thinned.add(self.make_room(false)?);
         let over_budget = self.budget()?.is_over();
         Ok(Taken { snapshot, arrival, files_read, recovered, thinned, over_budget })
+    }
+
+    /// Keeps the store's packs few; if that fails, everything is still as readable as before.
+    pub(crate) fn tidy_store(&self) {
+        let _ = self.home.store().maintain();
     }
 
     /// The snapshot that the dirty paths of a request are to be seen against.

@@ -106,3 +106,18 @@ fn deleting_by_name_is_exact() {
     bed.open().delete(&[two.id]).unwrap();
     assert_eq!(bed.snap().number, 3, "numbers are not used again");
 }
+
+#[test]
+fn deleting_does_not_go_on_while_nothing_can_be_freed() {
+    let bed = Bed::new().with(&[("snapshots.retention.budget", "250KB")]);
+    let another_writer = bed.home.store().begin().unwrap();
+    for n in 0..6 {
+        bed.ws.file("data", noise(n, 100_000));
+        bed.snap();
+    }
+    assert_eq!(numbers(&bed).len(), 5, "one went, and its bytes are still there");
+    drop(another_writer);
+    bed.ws.file("data", noise(9, 100_000));
+    assert!(!bed.take(&SnapshotRequest::default()).unwrap().over_budget);
+    assert!(numbers(&bed).len() <= 2);
+}

@@ -72,9 +72,6 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::PoolFull { .. } => {
             failure.hint("delete one with `belay snapshots delete`, or raise snapshots.manual_max")
         }
-        Error::Protected { id } => {
-            failure.hint(format!("`belay snapshots delete {id}` with snapshots.retention.delete_initial = true"))
-        }
         Error::NotInSnapshot { .. } => failure.hint("`belay find NAME` tells which snapshots hold a path"),
         Error::OutsideWorkspace { .. } => {
             failure.hint("name a path inside the workspace, or another workspace with -C")
