@@ -9,6 +9,7 @@ mod interrupted;
 mod looking;
 mod manners;
 mod people;
+mod places;
 mod rewinding;
 mod settings;
 mod snapshots;
