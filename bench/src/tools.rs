@@ -168,6 +168,8 @@ impl Lane {
     pub(crate) fn belay<const N: usize>(&self, args: [&str; N]) -> Command {
         let mut command = Command::new(&self.belay);
         command.arg("-C").arg(&self.work).args(args).env("BELAY_HOME", self.repo());
+        // L is larger than what one snapshot may add by default.
+        command.env("BELAY_SNAPSHOTS__MAX_BYTES", "64GiB");
         command
     }
 

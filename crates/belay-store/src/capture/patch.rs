@@ -205,7 +205,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     if moved && is_dirty_set {
         work.names.extend(looker.judged_otherwise(hand)?);
     }
-    let names = looker.names(hand, relist, &work.names)?;
+    let Some(names) = looker.names(hand, relist, &work.names)? else { return Ok(One::Gone) };
     for (name, file_type) in names {
         looker.look(hand, &name, file_type)?;
     }
@@ -243,27 +243,33 @@ struct Looker<'a> {
 }
 
 impl Looker<'_> {
-    /// The names to look at; those that are gone are dropped from what is known.
+    /// The names to look at, if the directory is still there; those that are gone are dropped from what is known.
     fn names(
         &mut self,
         hand: &mut Hand<'_>,
         relist: bool,
         some: &BTreeSet<Vec<u8>>,
-    ) -> Result<Vec<(Vec<u8>, FileType)>> {
+    ) -> Result<Option<Vec<(Vec<u8>, FileType)>>> {
         if !relist {
-            return Ok(some.iter().map(|name| (name.clone(), self.type_of(name))).collect());
+            return Ok(Some(some.iter().map(|name| (name.clone(), self.type_of(name))).collect()));
         }
         let mut names = Vec::new();
         let mut buffer = std::mem::take(&mut hand.names);
         let listed = self.dir.list(&mut buffer, &mut |name, file_type, _| names.push((name.to_vec(), file_type)));
         hand.names = buffer;
-        listed.map_err(Error::workspace("list", self.path))?;
+        match listed.map_err(refusal) {
+            // It was removed after it was opened; its parent says what is there now.
+            Err(Ok(Refusal::Vanished)) if !self.path.is_empty() => return Ok(None),
+            Err(Ok(_)) => return Err(Error::workspace("list", self.path)(std::io::ErrorKind::PermissionDenied.into())),
+            Err(Err(error)) => return Err(Error::workspace("list", self.path)(error)),
+            Ok(()) => {}
+        }
         names.retain(|(name, _)| !hand.job.is_own(name));
         names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let live: BTreeSet<&[u8]> = names.iter().map(|(name, _)| name.as_slice()).collect();
         let lost: Vec<Vec<u8>> = self.known.keys().filter(|name| !live.contains(name.as_slice())).cloned().collect();
         lost.iter().for_each(|name| self.drop_known(name));
-        Ok(names)
+        Ok(Some(names))
     }
 
     /// Tells directories from the rest without asking a filesystem that is mounted there and may not answer.

@@ -338,3 +338,30 @@ fn stores_through_a_shared_mapping_are_found() {
     drop(input);
     python.wait().unwrap();
 }
+
+#[test]
+fn directories_that_come_and_go_while_they_are_walked_stop_nothing() {
+    let bench = Bench::new();
+    populate(&bench);
+    bench.walk();
+    let (path, stop) = (bench.path().to_path_buf(), std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false)));
+    let seen = std::sync::Arc::clone(&stop);
+    let churn = std::thread::spawn(move || {
+        while !seen.load(std::sync::atomic::Ordering::Relaxed) {
+            for n in 0..20 {
+                let dir = path.join(format!("build{n}"));
+                let _ = fs::create_dir_all(dir.join("out")).and_then(|()| fs::write(dir.join("out/x"), "x"));
+            }
+            for n in 0..20 {
+                let _ = fs::remove_dir_all(path.join(format!("build{n}")));
+            }
+        }
+    });
+    for _ in 0..150 {
+        bench.walk();
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    churn.join().unwrap();
+    settle();
+    assert_eq!(bench.walk().manifest.identity, bench.full().identity);
+}
