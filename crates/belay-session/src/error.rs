@@ -120,6 +120,14 @@ pub enum Error {
     /// There is no rollback that could be undone, or no undo that could be redone.
     #[error("there is nothing to {0}")]
     NothingTo(&'static str),
+    /// The safety snapshot that an undo or redo would bring back was deleted.
+    #[error("{snapshot}, to which the {verb} would go back, was deleted")]
+    SafetyGone {
+        /// `undo` or `redo`.
+        verb: &'static str,
+        /// The snapshot's id.
+        snapshot: String,
+    },
     /// Another rollback of the same workspace is under way.
     #[error("another rollback of this workspace is under way")]
     RollbackBusy,

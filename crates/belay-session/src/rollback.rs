@@ -296,7 +296,7 @@ impl Workspace<'_> {
             if paths.is_empty() {
                 paths = rewind.paths.iter().map(|path| path.bytes().to_vec()).collect();
             }
-            timeline.resolve(&rewind.from, &now)
+            timeline.get(&rewind.from).ok_or_else(|| Error::SafetyGone { verb, snapshot: rewind.from.clone() })
         };
         let (kind, target) = match &request.goal {
             Goal::To(Some(name)) => (RewindKind::Rollback, timeline.resolve(name, &now)?),

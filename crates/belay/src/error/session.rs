@@ -29,6 +29,7 @@ fn kind_of(error: &Error) -> Kind {
         | Error::AmbiguousSnapshot { .. }
         | Error::NoSnapshots
         | Error::NotInSnapshot { .. }
+        | Error::SafetyGone { .. }
         | Error::NothingTo(_) => Kind::NotFound,
         Error::OutsideWorkspace { .. }
         | Error::BadLabel { .. }
@@ -77,7 +78,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.hint("name a path inside the workspace, or another workspace with -C")
         }
         Error::NothingTo("redo") => failure.hint("only an undo can be redone, until the next rollback"),
-        Error::NothingTo(_) => {
+        Error::NothingTo(_) | Error::SafetyGone { .. } => {
             failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
         }
         Error::RollbackBusy => failure.hint("try again when it has ended"),
