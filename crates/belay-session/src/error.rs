@@ -68,6 +68,17 @@ pub enum Error {
         /// The names that come closest.
         nearest: Vec<String>,
     },
+    /// No snapshot is as old as that.
+    #[error("no snapshot is as old as {name:?}; the oldest is {oldest}")]
+    NoneSoOld {
+        /// The time that was asked for.
+        name: String,
+        /// The oldest snapshot.
+        oldest: String,
+    },
+    /// Only snapshots that belay took before rollbacks are left, and those must be named.
+    #[error("this workspace has only safety snapshots, which are used only by name")]
+    OnlySafety,
     /// Several snapshots have that name.
     #[error("{name:?} could be any of {}", .candidates.join(", "))]
     AmbiguousSnapshot {

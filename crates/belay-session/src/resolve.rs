@@ -1,6 +1,6 @@
 //! Which snapshot a name means, and which names a label may have.
 
-use jiff::Zoned;
+use jiff::{Timestamp, Zoned};
 
 use crate::error::{Error, Result};
 use crate::nearest::nearest;
@@ -23,11 +23,23 @@ impl Timeline {
             Some(reference) => self.by_reference(reference),
             None => match self.by_name(name)? {
                 Some(snapshot) => Some(snapshot),
-                None => parse_instant(name, now)
-                    .and_then(|instant| self.snapshots().iter().rev().find(|snapshot| snapshot.created_at <= instant)),
+                None => parse_instant(name, now).map(|instant| self.at(instant, name)).transpose()?,
             },
         };
         found.ok_or_else(|| self.unknown(name))
+    }
+
+    /// The base, or why there is none.
+    pub fn resolve_base(&self) -> Result<&Snapshot> {
+        let why = if self.snapshots().is_empty() { Error::NoSnapshots } else { Error::OnlySafety };
+        self.base().ok_or(why)
+    }
+
+    /// The newest that is not younger than `instant`, which the user calls `name`.
+    fn at(&self, instant: Timestamp, name: &str) -> Result<&Snapshot> {
+        let fits = self.snapshots().iter().rev().find(|snapshot| snapshot.created_at <= instant);
+        let oldest = self.snapshots().first().map(|snapshot| snapshot.id.clone()).unwrap_or_default();
+        fits.ok_or_else(|| Error::NoneSoOld { name: name.to_owned(), oldest })
     }
 
     fn by_reference(&self, reference: &str) -> Option<&Snapshot> {

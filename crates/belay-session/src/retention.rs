@@ -158,6 +158,15 @@ impl Workspace<'_> {
         Ok(plan)
     }
 
+    /// What is left and what is freed when these are deleted.
+    pub fn plan_delete(&self, delete: Vec<Snapshot>) -> Result<PrunePlan> {
+        let timeline = self.timeline()?;
+        let stays = |snapshot: &&Snapshot| !delete.iter().any(|other| other.id == snapshot.id);
+        let keep = timeline.snapshots().iter().rev().filter(stays).cloned().collect();
+        let freed_bytes = self.home.freed_without(&delete)?;
+        Ok(PrunePlan { keep, delete, freed_bytes })
+    }
+
     /// Deletes what the plan says, and frees what nothing needs any more.
     pub fn prune(&self, plan: &PrunePlan) -> Result<Pruned> {
         self.remove(&plan.delete.iter().map(|snapshot| snapshot.id.clone()).collect::<Vec<_>>(), Why::Pruned)

@@ -370,7 +370,7 @@ fn damaged(snapshot: &str, error: Error) -> Error {
 /// count, or a second rollback would bring the wreck of the first one back.
 fn default_target(timeline: &Timeline) -> Result<&Snapshot> {
     let pre_run = timeline.snapshots().iter().rev().find(|snapshot| snapshot.kind == Kind::PreRun);
-    pre_run.or_else(|| timeline.base()).ok_or(Error::NoSnapshots)
+    pre_run.map_or_else(|| timeline.resolve_base(), Ok)
 }
 
 fn last_safety(timeline: &Timeline) -> Result<&Snapshot> {

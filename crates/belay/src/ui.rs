@@ -97,12 +97,17 @@ impl Ui {
         !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
-    /// Asks for consent; without a terminal to ask on, it is refused with a hint at `-y`.
+    /// Asks for consent to a plan; without a terminal to ask on, it is refused with a hint at `-y`.
     pub(crate) fn confirm(&self, question: &str) -> Result<()> {
+        self.confirm_or(question, "add -y to go ahead without being asked, or --dry-run to only see the plan")
+    }
+
+    /// The same with another hint.
+    pub(crate) fn confirm_or(&self, question: &str, hint: &str) -> Result<()> {
         if !self.is_interactive() {
             return Err(Failure::refused("this needs your consent, and there is no terminal to ask on")
                 .untouched()
-                .hint("add -y to go ahead without being asked, or --dry-run to only see the plan"));
+                .hint(hint));
         }
         let style = style::HEADING;
         let mut err = self.err();

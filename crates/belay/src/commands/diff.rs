@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::{Change, FileType, Scope};
-use belay_session::{Error, Tree, Workspace};
+use belay_session::{Tree, Workspace};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -64,7 +64,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
     let from = match &args.from {
         Some(name) => workspace.resolve(name)?,
-        None => workspace.timeline()?.base().cloned().ok_or(Error::NoSnapshots)?,
+        None => workspace.timeline()?.resolve_base()?.clone(),
     };
     let before = workspace.tree(&from)?;
     let after = match &args.to {
@@ -80,7 +80,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     out.finish()?;
     if !unknown.is_empty() {
         let paths = quantity::count(unknown.len() as u64, "path");
-        context.ui.say(format_args!("{paths} were captured on one side only, so nothing is said about them."));
+        context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));
     }
     Ok(if args.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

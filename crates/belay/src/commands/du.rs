@@ -49,7 +49,11 @@ fn write(out: &mut Out, home: &Home, du: &Du) -> Result<()> {
     let Usage { packs, objects, stored_bytes, content_bytes } = du.usage;
     let (packs, objects) = (count(packs, "pack"), count(objects, "object"));
     writeln!(out, "{} on disk in {}", size(stored_bytes), view::path(home.path()))?;
-    writeln!(out, "{packs}, {objects}, {} before compression\n", size(content_bytes))?;
+    writeln!(out, "{packs}, {objects}, {} before compression", size(content_bytes))?;
+    if du.workspaces.is_empty() {
+        return Ok(());
+    }
+    writeln!(out)?;
     let mut table = Table::new(&["WORKSPACE", "ONLY HERE", "PATH"]);
     for row in &du.workspaces {
         let only = size(row.exclusive_bytes);

@@ -59,11 +59,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return dry_run(context, &plan);
     }
     if !args.yes {
-        context.ui.say(format_args!(
-            "{} hold them: {}",
-            count(plan.snapshots.len() as u64, "snapshot"),
-            view::ids(&plan.snapshots)
-        ));
+        let snapshots = count(plan.snapshots.len() as u64, "snapshot");
+        context.ui.say(format_args!("Held by {snapshots}: {}", view::ids(&plan.snapshots)));
         context.ui.confirm("Erase them from all of these for good? This cannot be undone.")?;
     }
     let report = workspace.forget(&plan)?;
@@ -108,16 +105,17 @@ fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<(
         count(report.rewritten.len() as u64, "snapshot"),
         size(report.freed_bytes)
     )?;
-    writeln!(
-        out,
-        "Gone from the store, looked for each and found none: {}.",
-        count(report.gone.len() as u64, "object")
-    )?;
-    report.gone.iter().try_for_each(|hash| writeln!(out, "  {hash}"))?;
+    if !report.gone.is_empty() {
+        let gone = count(report.gone.len() as u64, "object");
+        writeln!(out, "Gone from the store, looked for each and found none: {gone}.")?;
+        report.gone.iter().try_for_each(|hash| writeln!(out, "  {hash}"))?;
+    }
     out.finish()?;
     if !report.shared.is_empty() {
         let still = count(report.shared.len() as u64, "object");
-        context.ui.warn(format_args!("{still} remain, because another path or workspace holds the same content"));
+        context.ui.warn(format_args!(
+            "still in the store: {still}, because another path or workspace holds the same content"
+        ));
         context.ui.hint("`belay find` helps to find it; forget that path as well");
     }
     context.ui.hint("the files in the workspace are untouched; the next snapshot takes them again unless snapshots.exclude.additional names them");

@@ -1,5 +1,6 @@
 //! `belay rollback`: takes the workspace, or a part of it, back to a snapshot.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -91,7 +92,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 fn check_name(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<()> {
     match workspace.resolve(name) {
         Err(error @ Error::UnknownSnapshot { .. }) if context.directory()?.join(name).symlink_metadata().is_ok() => {
-            Err(Failure::from(error).hint(format!("to bring back the path: `belay restore @latest {name}`")))
+            let base = workspace.timeline()?.base().map_or_else(|| "SNAP".to_owned(), |base| base.id.clone());
+            Err(Failure::from(error).hint(format!("to bring back the path: `belay restore {base} {name}`")))
         }
         Err(error) => Err(error.into()),
         Ok(_) => Ok(()),
@@ -109,8 +111,14 @@ fn extract(
         Some(name) => workspace.resolve(name)?,
         None => workspace.default_target()?,
     };
+    let target = context.directory()?.join(to);
+    if fs::read_dir(&target).is_ok_and(|mut entries| entries.next().is_some()) {
+        return Err(Failure::refused(format!("{} is not empty", view::path(to)))
+            .untouched()
+            .hint("name a directory that is empty or does not exist yet"));
+    }
     let meter = context.ui.meter("Extracting");
-    let applied = workspace.extract(&snapshot, paths, &context.directory()?.join(to), context.work(&meter))?;
+    let applied = workspace.extract(&snapshot, paths, &target, context.work(&meter))?;
     drop(meter);
     let incomplete = !applied.left.is_empty();
     if context.ui.json {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::{PruneRule, Pruned, Snapshot, Timeline, Workspace};
+use belay_session::{PrunePlan, PruneRule, Pruned, Snapshot, Timeline, Workspace};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -153,6 +153,9 @@ fn list(context: &Context<'_>, workspace: &Workspace<'_>, args: &ListArgs) -> Re
         writeln!(out)?;
     }
     writeln!(out, "{}", footer(&timeline, shown.len()))?;
+    if shown.iter().any(|snapshot| snapshot.is_partial()) {
+        writeln!(out, "* lacks something that could not be captured; `belay ls ID` names it")?;
+    }
     out.finish()
 }
 
@@ -231,7 +234,7 @@ fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> 
     let plan = workspace.plan_prune(rule)?;
     if args.dry_run || plan.delete.is_empty() {
         let would = Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes };
-        return report(context, &plan.keep, &would, true);
+        return tell_pruned(context, &plan, &would, true);
     }
     if !args.yes {
         let gone = quantity::count(plan.delete.len() as u64, "snapshot");
@@ -239,7 +242,7 @@ fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> 
         context.ui.confirm(&format!("Delete {gone} for good?"))?;
     }
     let pruned = workspace.prune(&plan)?;
-    report(context, &plan.keep, &pruned, false)
+    tell_pruned(context, &plan, &pruned, false)
 }
 
 fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -> Result<()> {
@@ -250,34 +253,45 @@ fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -
             gone.push(snapshot);
         }
     }
-    let timeline = workspace.timeline()?;
-    let stays = |snapshot: &&Snapshot| !gone.iter().any(|other| other.id == snapshot.id);
-    let keep: Vec<Snapshot> = timeline.snapshots().iter().rev().filter(stays).cloned().collect();
+    let plan = workspace.plan_delete(gone)?;
     if args.dry_run {
-        return report(context, &keep, &Pruned { deleted: gone, freed_bytes: 0 }, true);
+        return tell_deleted(
+            context,
+            &plan,
+            &Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes },
+            true,
+        );
     }
     if !args.yes {
-        context.ui.confirm(&format!("Delete {} for good?", view::ids(&gone)))?;
+        context.ui.confirm(&format!("Delete {} for good?", view::ids(&plan.delete)))?;
     }
-    let ids: Vec<String> = gone.iter().map(|snapshot| snapshot.id.clone()).collect();
+    let ids: Vec<String> = plan.delete.iter().map(|snapshot| snapshot.id.clone()).collect();
     let pruned = workspace.delete(&ids)?;
     if pruned.deleted.is_empty() {
         return Err(Failure::not_found("they were deleted by somebody else in the meantime"));
     }
-    report(context, &keep, &pruned, false)
+    tell_deleted(context, &plan, &pruned, false)
 }
 
-fn report(context: &Context<'_>, keep: &[Snapshot], pruned: &Pruned, dry_run: bool) -> Result<()> {
+fn tell_pruned(context: &Context<'_>, plan: &PrunePlan, pruned: &Pruned, dry_run: bool) -> Result<()> {
+    if !context.ui.json {
+        let mut out = context.ui.out();
+        writeln!(out, "Keeping: {}", if plan.keep.is_empty() { "none".to_owned() } else { view::ids(&plan.keep) })?;
+        out.finish()?;
+    }
+    tell_deleted(context, plan, pruned, dry_run)
+}
+
+fn tell_deleted(context: &Context<'_>, plan: &PrunePlan, pruned: &Pruned, dry_run: bool) -> Result<()> {
     if context.ui.json {
         return context.ui.print_json(&json!({
             "dry_run": dry_run,
-            "kept": keep.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
+            "kept": plan.keep.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
             "deleted": view::snapshots_json(&pruned.deleted),
             "freed_bytes": pruned.freed_bytes,
         }));
     }
     let mut out = context.ui.out();
-    writeln!(out, "Keeping: {}", if keep.is_empty() { "none".to_owned() } else { view::ids(keep) })?;
     let gone = quantity::count(pruned.deleted.len() as u64, "snapshot");
     let freed = quantity::size(pruned.freed_bytes);
     match (pruned.deleted.is_empty(), dry_run) {

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::GapKind;
-use belay_session::{Status, Unprotected, Workspace};
+use belay_session::store::{Change, GapKind};
+use belay_session::{Budget, Status, Trust, Unprotected, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
@@ -38,18 +38,25 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let workspace = context.workspace(&home)?;
     let meter = context.ui.meter("Looking");
     let mut status = workspace.status(context.work(&meter))?;
-    // What only one side captured is among the unprotected already.
-    status.changes.retain(|change| !change.opaque);
     drop(meter);
+    // What only the snapshot captured is among the unprotected already.
+    let (unknown, changes): (Vec<Change>, Vec<Change>) = status.changes.drain(..).partition(|change| change.opaque);
+    status.changes = changes;
+    let uncaptured: Vec<Change> = unknown.into_iter().filter(|change| change.after.is_some()).collect();
     if context.ui.json {
-        context.ui.print_json(&to_json(&workspace, &status))?;
+        context.ui.print_json(&to_json(&workspace, &status, &uncaptured))?;
         return Ok(ExitCode::SUCCESS);
     }
     for damage in &status.damage {
         context.ui.warn(format_args!("{} is damaged at byte {}: {}", damage.file, damage.offset, damage.detail));
     }
     let mut out = context.ui.paged();
-    write(&mut out, &workspace, &status, if args.all { usize::MAX } else { LINES_MAX })?;
+    let lines_max = if args.all { usize::MAX } else { LINES_MAX };
+    write(&mut out, &workspace, &status, lines_max)?;
+    write_uncaptured(&mut out, &uncaptured, lines_max)?;
+    write_unprotected(&mut out, &status.unprotected, uncaptured.is_empty(), lines_max)?;
+    write_untrusted(&mut out, workspace.trust())?;
+    write_budget(&mut out, &status.budget)?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -72,10 +79,41 @@ fn write(out: &mut Out, workspace: &Workspace<'_>, status: &Status, lines_max: u
             )?;
             write_changes(out, status, lines_max)?;
         }
+        None if status.snapshots > 0 => {
+            let all = count(status.snapshots as u64, "safety snapshot");
+            heading(out, "Snapshot", &format!("none but {all}; take one with `belay snapshot`"))?;
+        }
         None => heading(out, "Snapshot", "none yet; take one with `belay snapshot`")?,
     }
-    write_unprotected(out, &status.unprotected, lines_max)?;
-    let budget = &status.budget;
+    Ok(())
+}
+
+/// What is there, and would be captured now, but is not in the snapshot because it was excluded then or forgotten since.
+fn write_uncaptured(out: &mut Out, uncaptured: &[Change], lines_max: usize) -> Result<()> {
+    if uncaptured.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Left out", &format!("{} that the snapshot does not hold", count(uncaptured.len() as u64, "path")))?;
+    for change in uncaptured.iter().take(lines_max) {
+        writeln!(out, "  {}", changes::Line::from(change).name())?;
+    }
+    more(out, uncaptured.len(), lines_max)?;
+    Ok(writeln!(out, "  To protect it: belay snapshot")?)
+}
+
+/// The workspace's own settings that are not in force.
+fn write_untrusted(out: &mut Out, trust: &Trust) -> Result<()> {
+    match trust {
+        Trust::Untrusted { file, ignored } if !ignored.is_empty() => {
+            let keys: Vec<String> = ignored.iter().map(|key| escape::printable(key.as_bytes())).collect();
+            let file = escape::printable(file.as_bytes());
+            heading(out, "Not trusted", &format!("{file}; not in force until `belay trust`: {}", keys.join(", ")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_budget(out: &mut Out, budget: &Budget) -> Result<()> {
     let (used, limit, free) = (size(budget.used_bytes), size(budget.limit_bytes), size(budget.free_bytes));
     heading(out, "Budget", &format!("{used} of {limit} used; {free} free on the disk"))
 }
@@ -97,9 +135,9 @@ fn write_changes(out: &mut Out, status: &Status, lines_max: usize) -> Result<()>
     more(out, lines.len(), lines_max)
 }
 
-fn write_unprotected(out: &mut Out, unprotected: &[Unprotected], lines_max: usize) -> Result<()> {
+fn write_unprotected(out: &mut Out, unprotected: &[Unprotected], is_all: bool, lines_max: usize) -> Result<()> {
     if unprotected.is_empty() {
-        return heading(out, "Protected", "everything");
+        return if is_all { heading(out, "Protected", "everything") } else { Ok(()) };
     }
     let total: u64 = unprotected.iter().filter_map(|one| one.bytes).sum();
     let counted = count(unprotected.len() as u64, "path");
@@ -148,7 +186,11 @@ fn more(out: &mut Out, all: usize, shown: usize) -> Result<()> {
     }
 }
 
-fn to_json(workspace: &Workspace<'_>, status: &Status) -> Value {
+fn to_json(workspace: &Workspace<'_>, status: &Status, uncaptured: &[Change]) -> Value {
+    let ignored = match workspace.trust() {
+        Trust::Untrusted { ignored, .. } => ignored.as_slice(),
+        _ => &[],
+    };
     json!({
         "workspace": workspace.id(),
         "path": workspace.path().to_string_lossy(),
@@ -156,6 +198,8 @@ fn to_json(workspace: &Workspace<'_>, status: &Status) -> Value {
         "base": status.base.as_ref().map(view::snapshot_json),
         "rewound_at": status.rewound_at.map(|at| at.to_string()),
         "changed": status.changes.iter().map(view::change_json).collect::<Vec<_>>(),
+        "uncaptured": uncaptured.iter().map(view::change_json).collect::<Vec<_>>(),
+        "untrusted": ignored,
         "unprotected": status.unprotected.iter().map(unprotected_json).collect::<Vec<_>>(),
         "budget": {
             "used_bytes": status.budget.used_bytes,

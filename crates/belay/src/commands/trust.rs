@@ -69,7 +69,7 @@ fn grant(context: &Context<'_>, workspace: &Workspace<'_>, file: &str, ignored: 
     text.lines().for_each(|line| context.ui.say(format_args!("  {}", escape::visible_line(line.as_bytes()))));
     context.ui.say(format_args!("Not in force until {name} is trusted: {}", ignored.join(", ")));
     if !yes {
-        context.ui.confirm(&format!("Trust {name} as it is now?"))?;
+        context.ui.confirm_or(&format!("Trust {name} as it is now?"), "add -y to trust it without being asked")?;
     }
     if !workspace.grant_trust(&text)? {
         return Err(changed());

@@ -26,6 +26,8 @@ fn kind_of(error: &Error) -> Kind {
     match error {
         Error::NoWorkspace(_)
         | Error::UnknownSnapshot { .. }
+        | Error::NoneSoOld { .. }
+        | Error::OnlySafety
         | Error::AmbiguousSnapshot { .. }
         | Error::NoSnapshots
         | Error::NotInSnapshot { .. }
@@ -64,7 +66,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::UnknownSnapshot { nearest, .. } if !nearest.is_empty() => {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
         }
-        Error::UnknownSnapshot { .. } => failure.hint(LIST),
+        Error::UnknownSnapshot { .. } | Error::NoneSoOld { .. } | Error::OnlySafety => failure.hint(LIST),
         Error::AmbiguousSnapshot { .. } => failure.hint("type more of the id"),
         Error::NoSnapshots => failure.hint("take one with `belay snapshot`"),
         Error::LabelInUse { id, .. } => {

@@ -17,7 +17,7 @@ fn a_secret_is_erased_from_every_snapshot_with_proof() {
     assert_snapshot!(world.belay(&["forget", "id_rsa"]), @"
     exit 4
     --- stderr
-    2 snapshots hold them: snap_000001, snap_000002
+    Held by 2 snapshots: snap_000001, snap_000002
     error: this needs your consent, and there is no terminal to ask on
       nothing was changed
     hint: add -y to go ahead without being asked, or --dry-run to only see the plan
@@ -47,4 +47,28 @@ fn a_secret_is_erased_from_every_snapshot_with_proof() {
     assert_eq!(world.ok(&["cat", "1", "notes.txt"]), "one\n", "another path was lost");
     assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
     assert_eq!(world.belay(&["forget", ".", "-y"]).code, 4, "the whole workspace cannot be forgotten");
+}
+
+#[test]
+fn what_was_forgotten_and_is_still_there_is_not_called_protected() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n").file(".env", "KEY=1\n");
+    world.snapshot();
+    world.ok(&["snapshots"]);
+    world.ok(&["forget", ".env", "-y"]);
+    assert_snapshot!(world.belay(&["status"]), @"
+    exit 0
+    --- stdout
+    Workspace  [WORKSPACE] ([WS])
+    Snapshot  snap_000001, manual, [AGE] (1 snapshot)
+    Changed  nothing since then
+    Left out  1 path that the snapshot does not hold
+      .env
+      To protect it: belay snapshot
+    Budget  [SIZE] of [SIZE] used; [SIZE] free on the disk
+    ");
+    let uncaptured = world.json(&["status"])["uncaptured"].clone();
+    assert_eq!(uncaptured[0]["path"], ".env", "{uncaptured}");
+    world.snapshot();
+    assert!(world.ok(&["status"]).contains("everything"), "the next snapshot holds it");
 }

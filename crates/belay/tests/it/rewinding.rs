@@ -184,7 +184,13 @@ fn a_snapshot_can_be_written_elsewhere() {
     let restored = belay_testkit::walk(&world.workspace.outside().join("restored"));
     assert_same_world(&before, &restored, Ignore::default());
     assert_eq!(world.read("src/a.txt"), "changed\n");
-    assert_ne!(world.belay(&["rollback", "first", "--to", "../outside/restored"]).code, 0, "it is not empty any more");
+    assert_snapshot!(world.belay(&["rollback", "first", "--to", "../outside/restored"]), @"
+    exit 4
+    --- stderr
+    error: ../outside/restored is not empty
+      nothing was changed
+    hint: name a directory that is empty or does not exist yet
+    ");
 }
 
 #[test]
@@ -212,7 +218,14 @@ fn names_that_mean_nothing_or_too_much_are_errors_that_help() {
     error: no snapshot is called "notes.txt"
       nothing was changed
     hint: `belay snapshots` lists them
-    hint: to bring back the path: `belay restore @latest notes.txt`
+    hint: to bring back the path: `belay restore snap_000001 notes.txt`
+    "#);
+    assert_snapshot!(world.belay(&["rollback", "10m ago", "-y"]), @r#"
+    exit 3
+    --- stderr
+    error: no snapshot is as old as "[AGE]"; the oldest is snap_000001
+      nothing was changed
+    hint: `belay snapshots` lists them
     "#);
     assert_snapshot!(world.belay(&["undo", "-y"]), @"
     exit 3

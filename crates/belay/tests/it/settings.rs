@@ -75,6 +75,8 @@ fn a_workspace_can_weaken_its_protection_only_once_trusted() {
     belay.toml is not trusted, so these of its keys do not count: snapshots.exclude.additional
     hint: read it, then `belay trust`
     ");
+    let status = world.ok(&["status"]);
+    assert!(status.contains("not in force until `belay trust`: snapshots.exclude.additional"), "{status}");
     assert_snapshot!(world.belay(&["trust"]), @r#"
     exit 4
     --- stderr
@@ -83,7 +85,7 @@ fn a_workspace_can_weaken_its_protection_only_once_trusted() {
     Not in force until belay.toml is trusted: snapshots.exclude.additional
     error: this needs your consent, and there is no terminal to ask on
       nothing was changed
-    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    hint: add -y to trust it without being asked
     "#);
     assert_snapshot!(world.belay(&["trust", "-y"]), @r#"
     exit 0

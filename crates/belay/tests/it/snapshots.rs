@@ -230,10 +230,11 @@ fn snapshots_are_deleted_by_name() {
       nothing was changed
     hint: add -y to go ahead without being asked, or --dry-run to only see the plan
     ");
+    let would = world.json(&["snapshots", "delete", "drop", "--dry-run"]);
+    assert_ne!(would["freed_bytes"], 0, "{would}");
     assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @"
     exit 0
     --- stdout
-    Keeping: snap_000001
     Deleting: 1 snapshot (freed [SIZE])
     ");
     assert_snapshot!(world.belay(&["snapshots", "delete", "drop", "-y"]), @r#"
@@ -244,4 +245,23 @@ fn snapshots_are_deleted_by_name() {
     hint: `belay snapshots` lists them
     "#);
     assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn safety_snapshots_alone_are_not_called_none() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    world.ok(&["snapshot", "--label", "good"]);
+    world.workspace.file("notes.txt", "two\n");
+    world.ok(&["restore", "good", "notes.txt", "-y"]);
+    world.ok(&["snapshots", "delete", "good", "-y"]);
+    let status = world.ok(&["status"]);
+    assert!(status.contains("none but 1 safety snapshot;"), "{status}");
+    assert_snapshot!(world.belay(&["diff"]), @"
+    exit 3
+    --- stderr
+    error: this workspace has only safety snapshots, which are used only by name
+      nothing was changed
+    hint: `belay snapshots` lists them
+    ");
 }
