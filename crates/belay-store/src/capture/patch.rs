@@ -1,6 +1,7 @@
 //! Makes a new tree out of a known one and the directories that changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::ErrorKind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -205,7 +206,13 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     if moved && is_dirty_set {
         work.names.extend(looker.judged_otherwise(hand)?);
     }
-    let names = looker.names(hand, relist, &work.names)?;
+    let names = match looker.names(hand, relist, &work.names) {
+        // It was removed after it was opened.
+        Err(Error::Workspace { source, .. }) if source.kind() == ErrorKind::NotFound && !path.is_empty() => {
+            return Ok(One::Gone);
+        }
+        names => names?,
+    };
     for (name, file_type) in names {
         looker.look(hand, &name, file_type)?;
     }
