@@ -110,6 +110,7 @@ impl Home {
                 if arrival == Arrival::Known { self.settle(identity, place)? } else { self.adopt(identity, place)? };
             return Workspace::open(self, identity.id.clone(), place, arrival, sources).map(Some);
         }
+        self.check_list()?;
         Ok(None)
     }
 
@@ -144,6 +145,7 @@ impl Home {
             return Err(Error::NeedsConsent(dir));
         }
         self.check_apart(&place)?;
+        self.check_list()?;
         let created_at = self.options.clock.now();
         let mut result = (self.options.ids.next("ws_", 10), Arrival::New);
         // Two processes may meet the directory at the same moment: under the lock one of them finds it known.

@@ -1,7 +1,8 @@
 //! Which directory is which workspace: by device and inode first, then by path.
 //!
 //! Belay writes nothing into a workspace, so the list of known ones is all it has: `workspaces/index`, a log
-//! in which the last record of an id counts.
+//! in which the last record of an id counts. Each record is also beside the history of its workspace, so that a lost
+//! list can be made again.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -19,6 +20,11 @@ use crate::record::PathText;
 
 const INDEX: &str = "workspaces/index";
 const INDEX_LOCK: &str = "workspaces/index.lock";
+
+/// What the list says of a workspace, once more beside its history.
+fn copy_of(id: &str) -> String {
+    format!("workspaces/{id}/identity")
+}
 
 /// How a workspace was recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,10 +194,21 @@ impl Index {
         let (index, log) = Index::read_with_log(disk)?;
         if let Some(identity) = decide(&index) {
             let payload = serde_json::to_vec(&identity).expect("an identity is plain data with text keys");
-            log.append(disk, INDEX, &[payload])?;
+            log.append(disk, INDEX, std::slice::from_ref(&payload))?;
+            // Only a repair of the list ever needs it.
+            let _ = Log::rewrite(disk, &copy_of(&identity.id), &[payload]);
         }
         drop(lock);
         Ok(())
+    }
+
+    /// Puts a workspace that has a history back into the list; false if not even its own record tells what it is.
+    pub(crate) fn relist(disk: &dyn Disk, id: &str) -> Result<bool> {
+        let copy = Log::read(disk, &copy_of(id))?;
+        let identity = copy.payloads().next().and_then(|(_, payload)| serde_json::from_slice::<Identity>(payload).ok());
+        let Some(identity) = identity.filter(|identity| identity.id == id) else { return Ok(false) };
+        Index::update(disk, |index| index.known.iter().all(|known| known.id != id).then_some(identity))?;
+        Ok(true)
     }
 
     /// Writes the list anew without what cannot be read; returns how many records that were.

@@ -111,13 +111,24 @@ impl Census {
 
 impl Home {
     pub(crate) fn census(&self) -> Result<Census> {
+        // Before the index: a workspace that is made meanwhile is in it before its directory is there.
+        let histories = self.histories();
         let index = Index::read(self.disk())?;
-        let mut census = Census { workspaces: Vec::new(), damage: index.damage, intended: Vec::new() };
+        let mut census = Census { workspaces: Vec::new(), damage: index.damage.clone(), intended: Vec::new() };
         if !index.exists && self.store().stored_bytes()? > 0 {
             let detail = "the list of workspaces is missing, and the store is not empty".to_owned();
             census.damage.push(TimelineDamage { file: "workspaces/index".to_owned(), offset: 0, detail });
         }
+        census.damage.extend(unlisted(&histories, &index).map(|id| TimelineDamage {
+            file: timeline_name(id),
+            offset: 0,
+            detail: "its workspace is not in the list of workspaces".to_owned(),
+        }));
         for identity in index.known {
+            if self.has_lost_its_timeline(&identity.id)? {
+                let detail = "there was a timeline, and it is missing or empty".to_owned();
+                census.damage.push(TimelineDamage { file: timeline_name(&identity.id), offset: 0, detail });
+            }
             let timeline = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
             let pending = Pending::read(self.disk(), &identity.id)?;
             census.damage.extend(timeline.damage().iter().cloned().chain(pending.damage));
@@ -126,6 +137,47 @@ impl Home {
             census.workspaces.push((identity.id.clone(), identity.path(), timeline));
         }
         Ok(census)
+    }
+
+    /// The ids of workspaces that have a timeline, listed or not.
+    fn histories(&self) -> Vec<String> {
+        let found = std::fs::read_dir(self.path().join("workspaces")).into_iter().flatten().flatten();
+        let with_timeline = found.filter(|entry| entry.path().join("timeline").is_file());
+        with_timeline.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
+    /// Refuses to go on as if a directory were unknown while the list of workspaces is not whole.
+    pub(crate) fn check_list(&self) -> Result<()> {
+        let histories = self.histories();
+        let index = Index::read(self.disk())?;
+        let detail = match (index.damage.first(), unlisted(&histories, &index).next()) {
+            (Some(damage), _) => damage.detail.clone(),
+            (None, Some(id)) => format!("{id} has a history and is not in it"),
+            (None, None) => return Ok(()),
+        };
+        Err(Error::Store(belay_store::Error::Corrupt { name: "workspaces/index".to_owned(), detail }))
+    }
+
+    /// Lists workspaces again, or sets aside the timelines of which nobody knows whose they are.
+    fn relist(&self) -> Result<u64> {
+        let histories = self.histories();
+        let mut set_aside = 0;
+        for id in unlisted(&histories, &Index::read(self.disk())?) {
+            if !Index::relist(self.disk(), id)? {
+                let (name, aside) = (timeline_name(id), format!("workspaces/{id}/timeline.aside"));
+                self.disk().rename(&name, &aside).map_err(Error::disk("set aside", &name))?;
+                set_aside += 1;
+            }
+        }
+        Ok(set_aside)
+    }
+
+    /// Whether a timeline says nothing although there was a snapshot: only after one a cache is written.
+    fn has_lost_its_timeline(&self, id: &str) -> Result<bool> {
+        let dir = format!("workspaces/{id}");
+        let files = self.disk().list(&dir).map_err(Error::disk("list", &dir))?;
+        let has_cache = files.iter().any(|(name, _)| name.starts_with("cache"));
+        Ok(has_cache && Log::read(self.disk(), &timeline_name(id))?.payloads().next().is_none())
     }
 
     /// The manifests that must stay; an error while that cannot be known.
@@ -229,11 +281,23 @@ impl Home {
             let repaired = belay_store::repair(self.store(), &health.store, &live)?;
             (report.healed, report.lost) = (repaired.healed, repaired.lost);
         }
-        report.records_dropped += Index::set_damage_aside(self.disk())?;
-        for (id, _, _) in &census.workspaces {
+        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist()?;
+        for (id, _, _) in &self.census()?.workspaces {
             report.records_dropped += self.set_damage_aside(id)?;
         }
         Ok(report)
+    }
+
+    /// Removes the cache, which would for ever tell of a timeline that is lost.
+    fn drop_cache(&self, workspace: &str) -> Result<()> {
+        let dir = format!("workspaces/{workspace}");
+        for (name, _) in self.disk().list(&dir).map_err(Error::disk("list", &dir))? {
+            if name.starts_with("cache") {
+                let name = format!("{dir}/{name}");
+                self.disk().remove(&name).map_err(Error::disk("remove", &name))?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes a timeline anew without what cannot be read; returns how many records that were.
@@ -241,8 +305,12 @@ impl Home {
         let (name, lock) = (timeline_name(workspace), format!("workspaces/{workspace}/lock"));
         let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
         let timeline = Timeline::read(self.disk(), &name)?;
-        let damaged = timeline.damage().len() as u64;
-        if damaged > 0 {
+        let mut damaged = timeline.damage().len() as u64;
+        if self.has_lost_its_timeline(workspace)? {
+            self.drop_cache(workspace)?;
+            damaged += 1;
+        }
+        if !timeline.damage().is_empty() {
             Log::rewrite(self.disk(), &name, &payloads(&timeline.essence()))?;
         }
         let pending = Pending::read(self.disk(), workspace)?;
@@ -251,4 +319,9 @@ impl Home {
         }
         Ok(damaged + pending.damage.len() as u64)
     }
+}
+
+/// The histories whose workspace the list lacks.
+fn unlisted<'a>(histories: &'a [String], index: &'a Index) -> impl Iterator<Item = &'a String> {
+    histories.iter().filter(|id| index.known.iter().all(|identity| identity.id != **id))
 }

@@ -17,6 +17,7 @@ mod links;
 mod metadata;
 mod plan;
 mod stage;
+mod still;
 mod swap;
 mod tidy;
 

@@ -124,3 +124,49 @@ fn a_store_from_a_newer_belay_is_refused() {
     let again = belay_session::Home::open(bed.ws.home(), Default::default());
     assert!(matches!(again, Err(Error::Store(belay_session::store::Error::TooNew { found: 99, .. }))));
 }
+
+#[test]
+fn a_history_is_never_freed_because_the_list_of_workspaces_lost_it() {
+    for lost in ["", "torn"] {
+        let bed = Bed::new();
+        bed.ws.file("one/a", noise(1, 50_000)).file("two/a", "2");
+        let (one, two) = (bed.ws.join("one"), bed.ws.join("two"));
+        let take = |dir| bed.open_at(dir).snapshot(&Default::default(), work()).map(|taken| taken.snapshot);
+        let (_, snapshot) = (take(&two).unwrap(), take(&one).unwrap());
+        let index = bed.ws.home().join("workspaces/index");
+        let whole = std::fs::read(&index).unwrap();
+        let rest = if lost.is_empty() { &[] } else { &whole[..whole.len() - 30] };
+        std::fs::write(&index, rest).unwrap();
+        assert!(!bed.home.verify(false, work()).unwrap().is_sound());
+        assert!(bed.home.gc(false).is_err());
+        assert!(matches!(bed.home.find(&one, &bed.sources), Err(Error::Store(_))), "no second history is begun");
+        bed.home.repair(&bed.home.verify(true, work()).unwrap()).unwrap();
+        assert!(bed.home.verify(true, work()).unwrap().is_sound());
+        bed.home.gc(false).unwrap();
+        std::fs::remove_file(one.join("a")).unwrap();
+        let request = crate::bed::request(Goal::To(Some(snapshot.id)), &[]);
+        bed.open_at(&one).rewind(&request, work(), &mut |_| {}).unwrap();
+        assert_eq!(std::fs::read(one.join("a")).unwrap(), noise(1, 50_000));
+    }
+}
+
+#[test]
+fn a_lost_timeline_is_damage_and_not_an_empty_one() {
+    for how in ["removed", "cut", "zeros"] {
+        let bed = Bed::new();
+        bed.ws.file("a", "1");
+        bed.snap();
+        let path = bed.ws.home().join(format!("workspaces/{}/timeline", bed.open().id()));
+        let len = std::fs::read(&path).unwrap().len();
+        match how {
+            "removed" => std::fs::remove_file(&path).unwrap(),
+            "cut" => std::fs::write(&path, "").unwrap(),
+            _ => std::fs::write(&path, vec![0; len]).unwrap(),
+        }
+        let health = bed.home.verify(false, work()).unwrap();
+        assert_eq!((health.is_sound(), health.timelines.len()), (false, 1), "{how}");
+        assert!(bed.home.gc(false).is_err(), "{how}");
+        assert_eq!(bed.home.repair(&health).unwrap().records_dropped, 1);
+        assert!(bed.home.verify(true, work()).unwrap().is_sound() && bed.home.gc(false).is_ok());
+    }
+}

@@ -134,6 +134,12 @@ impl Work<'_> {
         if live.is_some_and(|stat| !step.before.as_deref().is_some_and(|entry| is_as(&stat, entry))) {
             return Ok(Outcome::Left(LeftReason::ChangedSince));
         }
+        let goes = live.is_some() && matches!(self.layout.acts[at as usize], Act::Remove | Act::Stage { .. });
+        if let (true, Some(before)) = (goes, step.before.as_deref())
+            && !self.holds(dir, name, before)?
+        {
+            return Ok(Outcome::Left(LeftReason::ChangedSince));
+        }
         match (self.layout.acts[at as usize], live) {
             (Act::Remove, Some(live)) => {
                 self.unlock(dir, name, &live)?;

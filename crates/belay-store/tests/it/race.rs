@@ -1,5 +1,6 @@
 //! Somebody swaps a directory for a symlink to the outside while it is captured: nothing from there is ever seen.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use belay_store::{Source, View};
@@ -58,4 +59,33 @@ fn a_walk_is_not_led_outside() {
 #[test]
 fn a_dirty_set_is_not_led_outside() {
     capture_while_swapped(true);
+}
+
+#[test]
+fn a_directory_that_goes_away_while_it_is_looked_at_fails_no_capture() {
+    let bench = Bench::new();
+    let dirs: Vec<_> = (0..40).map(|n| bench.path().join(format!("d{n}"))).collect();
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                for dir in &dirs {
+                    let _ = std::fs::create_dir(dir);
+                    let _ = std::fs::write(dir.join("file"), "1");
+                }
+                for dir in &dirs {
+                    let _ = std::fs::write(dir.join("other"), "1");
+                    let _ = std::fs::remove_dir_all(dir);
+                }
+            }
+        });
+        let end = Instant::now() + Duration::from_secs(seconds());
+        while Instant::now() < end {
+            let taken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| bench.walk()));
+            ended.store(taken.is_err(), Ordering::Relaxed);
+            taken.unwrap();
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(bench.walk().manifest, bench.full());
 }

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use belay_store::{Left, LeftReason};
 use belay_testkit::{Ignore, Swapper, assert_same_world, hostile, walk};
 
 use super::bed::Bed;
@@ -76,10 +77,41 @@ fn a_set_id_bit_is_given_to_checked_content_only() {
     // The same size and time: nothing but the content tells.
     let mtime = bed.ws.walk()[&b"tool"[..]].mtime;
     bed.ws.overwrite("tool", 0, b"evil\n").mtime("tool", mtime.0, mtime.1);
-    bed.apply(&plan).unwrap();
+    assert_eq!(bed.apply(&plan).unwrap().left, [changed_since("tool")]);
+    let meta = bed.ws.join("tool").metadata().unwrap();
+    assert_eq!((bed.text("tool").as_str(), meta.mode() & 0o7777), ("evil\n", 0o755));
+    assert_eq!(bed.rollback(&target).left, []);
     let meta = bed.ws.join("tool").metadata().unwrap();
     assert_eq!((bed.text("tool").as_str(), meta.mode() & 0o7777), ("good\n", 0o4755));
     assert_ne!(meta.ino(), inode);
+}
+
+fn changed_since(path: &str) -> Left {
+    Left { path: path.into(), reason: LeftReason::ChangedSince }
+}
+
+#[test]
+fn an_edit_that_hides_behind_the_old_size_and_time_is_not_lost() {
+    let bed = Bed::new();
+    let big = vec![7; 9 << 20];
+    bed.ws.file("changed", "1\n").file("retyped", "1\n").file("big", &big).symlink("link", "one");
+    bed.ws.file("dir/x", "x\n").sparse("holes", 1 << 20, &[(1 << 19, b"data")]);
+    let target = bed.snap();
+    let paths = ["big", "changed", "gone", "holes", "retyped"];
+    bed.ws.remove("retyped").symlink("retyped", "dir").overwrite("holes", 1 << 19, b"more");
+    bed.ws.file("changed", "2\n").file("gone", "2\n").overwrite("big", 5 << 20, b"2");
+    let plan = bed.plan(&bed.snap(), &target);
+    let before = bed.ws.walk();
+    bed.ws.overwrite("changed", 0, b"3").overwrite("gone", 0, b"3").overwrite("big", 6 << 20, b"3");
+    bed.ws.overwrite("holes", 0, b"3").remove("retyped").symlink("retyped", "rid");
+    for path in paths {
+        let (seconds, nanoseconds) = before[path.as_bytes()].mtime;
+        bed.ws.mtime(path, seconds, nanoseconds);
+    }
+    let edited = bed.ws.walk();
+    assert_eq!(bed.apply(&plan).unwrap().left, paths.map(changed_since));
+    assert_same_world(&edited, &bed.ws.walk(), Ignore { directory_mtime: true, top: true, ..Ignore::default() });
+    assert_eq!(bed.rollback(&target).left, []);
 }
 
 #[test]
