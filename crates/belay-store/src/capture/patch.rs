@@ -230,6 +230,9 @@ fn is_left_now(job: &Job<'_>, outside: &Arc<Rules>, path: &[u8]) -> Result<bool>
     Ok(matches!(job.decide(outside, &around, path, name_of(path), true)?, Decision::Leave(_)))
 }
 
+/// Names of a directory, with their types as far as they are known.
+type Names = Vec<(Vec<u8>, FileType)>;
+
 struct Looker<'a> {
     dir: &'a Dir,
     path: &'a [u8],
@@ -244,12 +247,7 @@ struct Looker<'a> {
 
 impl Looker<'_> {
     /// The names to look at, if the directory is still there; those that are gone are dropped from what is known.
-    fn names(
-        &mut self,
-        hand: &mut Hand<'_>,
-        relist: bool,
-        some: &BTreeSet<Vec<u8>>,
-    ) -> Result<Option<Vec<(Vec<u8>, FileType)>>> {
+    fn names(&mut self, hand: &mut Hand<'_>, relist: bool, some: &BTreeSet<Vec<u8>>) -> Result<Option<Names>> {
         if !relist {
             return Ok(Some(some.iter().map(|name| (name.clone(), self.type_of(name))).collect()));
         }
