@@ -105,7 +105,7 @@ impl Failure {
     /// Output could not be written or input not read; a reader that went away is no failure at all.
     pub(crate) fn output(error: io::Error) -> Failure {
         let kind = if error.kind() == io::ErrorKind::BrokenPipe { Kind::Closed } else { Kind::System };
-        Failure::new(kind, "cannot speak to the terminal").because(&error)
+        Failure::new(kind, "cannot write the output").because(&error)
     }
 
     /// An operation of the operating system failed.

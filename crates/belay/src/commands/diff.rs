@@ -4,10 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::{Change, FileType, Scope};
-use belay_session::{Tree, Workspace};
+use belay_session::{Error, Snapshot, Tree, Workspace};
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::patch::{self, Comparison};
 use crate::ui::{Out, quantity};
 use crate::view;
@@ -63,12 +63,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let workspace = context.workspace(&home)?;
     let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
     let from = match &args.from {
-        Some(name) => workspace.resolve(name)?,
+        Some(name) => named(context, &workspace, name)?,
         None => workspace.timeline()?.resolve_base()?.clone(),
     };
     let before = workspace.tree(&from)?;
     let after = match &args.to {
-        Some(name) => workspace.tree(&workspace.resolve(name)?)?,
+        Some(name) => workspace.tree(&named(context, &workspace, name)?)?,
         None => present(context, &workspace)?,
     };
     let (changes, unknown): (Vec<Change>, Vec<Change>) =
@@ -83,6 +83,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));
     }
     Ok(if args.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Someone who types a path where a snapshot is expected is told how to say it.
+fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<Snapshot> {
+    match workspace.resolve(name) {
+        Err(error @ Error::UnknownSnapshot { .. }) if context.directory()?.join(name).symlink_metadata().is_ok() => {
+            Err(Failure::from(error).hint(format!("to compare the path: `belay diff -- {name}`")))
+        }
+        other => Ok(other?),
+    }
 }
 
 fn present(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<Tree> {

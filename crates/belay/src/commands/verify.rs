@@ -53,10 +53,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             write_repair(&mut out, repaired, is_sound)?;
         }
         out.finish()?;
-        if !is_sound && repaired.is_none() {
-            context.ui.hint(
+        match repaired {
+            _ if is_sound => {}
+            None => context.ui.hint(
                 "`belay verify --deep --repair` heals what a workspace still holds; nothing is restored from damage",
-            );
+            ),
+            Some(_) => context.ui.hint(
+                "`belay restore` still brings back what is whole; `belay snapshots delete ID` gives up a snapshot",
+            ),
         }
     }
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -101,7 +105,7 @@ fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Resul
         writeln!(out, "Set aside: {} that cannot be read.", count(repaired.records_dropped, "record"))?;
     }
     if !repaired.lost.is_empty() {
-        writeln!(out, "Lost: {}; no workspace holds them any more.", count(repaired.lost.len() as u64, "object"))?;
+        writeln!(out, "Lost: {}, which no workspace holds any more.", count(repaired.lost.len() as u64, "object"))?;
     }
     if is_sound {
         writeln!(out, "Everything is sound now.")?;

@@ -220,6 +220,8 @@ fn names_that_mean_nothing_or_too_much_are_errors_that_help() {
     hint: `belay snapshots` lists them
     hint: to bring back the path: `belay restore snap_000001 notes.txt`
     "#);
+    let diff = world.belay(&["diff", "notes.txt"]);
+    assert!(diff.stderr.contains("`belay diff -- notes.txt`"), "{diff}");
     assert_snapshot!(world.belay(&["rollback", "10m ago", "-y"]), @r#"
     exit 3
     --- stderr
