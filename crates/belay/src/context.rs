@@ -49,6 +49,17 @@ impl<'u> Context<'u> {
         Ok(Home::open(&self.environment.home, options)?)
     }
 
+    /// Opens belay's home for a command that is about all of it; an interrupted rollback here is dealt with first.
+    pub(crate) fn settled_home(&self) -> Result<Home> {
+        let home = self.home()?;
+        // Whether this directory can be a workspace is nothing that such a command depends on.
+        let sources = self.sources().unwrap_or_default();
+        if let Some(Ok(Some(workspace))) = self.directory().ok().map(|directory| home.find(&directory, &sources)) {
+            self.welcome(&workspace)?;
+        }
+        Ok(home)
+    }
+
     /// The directory that the command is about: `-C DIR`, or the current one.
     pub(crate) fn directory(&self) -> Result<PathBuf> {
         match &self.global.directory {
