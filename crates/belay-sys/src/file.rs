@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use rustix::fs::{Advice, SeekFrom};
+use rustix::fs::{Advice, SeekFrom, Timespec, Timestamps};
 use rustix::io::Errno;
 
 /// Offset and length of each run of data in the first `size` bytes; what lies between is holes.
@@ -61,6 +61,13 @@ pub fn watch_mappings(file: &File) {
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call takes no pointers. Its failure
     // leaves things as they were.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) };
+}
+
+/// Sets the time of the last change of an open file's content; that of the last access stays.
+pub fn set_file_mtime(file: &File, mtime: crate::Time) -> io::Result<()> {
+    let omitted = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };
+    let modified = Timespec { tv_sec: mtime.sec, tv_nsec: mtime.nsec.into() };
+    Ok(rustix::fs::futimens(file, &Timestamps { last_access: omitted, last_modification: modified })?)
 }
 
 /// Tells the kernel that `file` will be read from front to back.

@@ -16,7 +16,9 @@ mod root;
 mod stat;
 
 pub use dir::{Dir, InodeFlags};
-pub use file::{advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, watch_mappings};
+pub use file::{
+    advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
+};
 pub use filesystem::{FileSystem, FileSystemKind};
 pub use interrupt::on_interrupt;
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};

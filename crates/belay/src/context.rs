@@ -43,19 +43,21 @@ impl<'u> Context<'u> {
         self.home_with(Algorithm::Blake3)
     }
 
-    /// Opens belay's home for a command about the whole store; an interrupted rollback here is dealt with first.
-    pub(crate) fn home_in_order(&self) -> Result<Home> {
-        let home = self.home()?;
-        if let Some(workspace) = home.find(&self.directory()?, &self.sources()?)? {
-            self.welcome(&workspace)?;
-        }
-        Ok(home)
-    }
-
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
         let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone: environment::zone() };
         Ok(Home::open(&self.environment.home, options)?)
+    }
+
+    /// Opens belay's home for a command that is about all of it; an interrupted rollback here is dealt with first.
+    pub(crate) fn settled_home(&self) -> Result<Home> {
+        let home = self.home()?;
+        // Whether this directory can be a workspace is nothing that such a command depends on.
+        let sources = self.sources().unwrap_or_default();
+        if let Some(Ok(Some(workspace))) = self.directory().ok().map(|directory| home.find(&directory, &sources)) {
+            self.welcome(&workspace)?;
+        }
+        Ok(home)
     }
 
     /// The directory that the command is about: `-C DIR`, or the current one.

@@ -14,7 +14,7 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn new(path: &str, text: String) -> Source {
         let code = mask(&text);
-        let in_tests = path.split('/').any(|part| part == "tests" || part == "tests.rs");
+        let in_tests = path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "examples"));
         let whole = in_tests || code.lines().any(|line| line == "#![cfg(test)]");
         let mut test_lines = vec![whole; code.lines().count()];
         for (first, last) in test_regions(&code) {

@@ -1,3 +1,5 @@
+//! Filters take and leave what they should, parents before children.
+
 use super::*;
 use crate::tree::Opaque;
 use std::sync::Arc;

@@ -2,10 +2,9 @@
 //!
 //! What the user may not set is noted and does not stop the rest.
 
-use std::fs::{File, FileTimes, Permissions};
+use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, fchown};
-use std::time::{Duration, SystemTime};
 
 use belay_sys::{Dir, Time};
 
@@ -45,7 +44,7 @@ impl Thing<'_> {
 
     pub(super) fn set_time(&self, mtime: Time) -> io::Result<()> {
         match self {
-            Thing::File { file, .. } => file.set_times(FileTimes::new().set_modified(system_time(mtime)?)),
+            Thing::File { file, .. } => belay_sys::set_file_mtime(file, mtime),
             Thing::Name { dir, name } => dir.set_times(name, mtime),
             Thing::Itself(dir) => dir.set_self_times(mtime),
         }
@@ -201,15 +200,6 @@ pub(super) fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | Unsupported | ReadOnlyFilesystem)
 }
 
-fn system_time(time: Time) -> io::Result<SystemTime> {
-    let whole = Duration::from_secs(time.sec.unsigned_abs());
-    let epoch = SystemTime::UNIX_EPOCH;
-    let seconds = if time.sec < 0 { epoch.checked_sub(whole) } else { epoch.checked_add(whole) };
-    seconds
-        .and_then(|seconds| seconds.checked_add(Duration::from_nanos(time.nsec.into())))
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "a time is out of range"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,7 +208,7 @@ mod tests {
     fn times_before_1970_are_kept_to_the_nanosecond() {
         let file = tempfile::tempfile().unwrap();
         for time in [Time { sec: -1, nsec: 999_999_999 }, Time { sec: 0, nsec: 1 }, Time { sec: 1 << 33, nsec: 0 }] {
-            file.set_times(FileTimes::new().set_modified(system_time(time).unwrap())).unwrap();
+            belay_sys::set_file_mtime(&file, time).unwrap();
             assert_eq!(belay_sys::stat_file(&file).unwrap().mtime, time);
         }
     }

@@ -30,7 +30,7 @@ Examples:
 
 /// Prints the cost of the store, of each workspace, and of each snapshot if asked.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let home = context.home_in_order()?;
+    let home = context.settled_home()?;
     let du = home.du(args.why)?;
     if context.ui.json {
         context.ui.print_json(&to_json(&home, &du))?;

@@ -27,7 +27,7 @@ Examples:
 
 /// Collects, and says what it gave back.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let home = context.home_in_order()?;
+    let home = context.settled_home()?;
     let collected = home.gc(args.dry_run)?;
     let report = collected.report;
     if context.ui.json {

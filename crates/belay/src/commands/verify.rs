@@ -36,7 +36,7 @@ Examples:
 
 /// Checks, repairs if asked, and reports; 1 when damage remains.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let home = context.home_in_order()?;
+    let home = context.settled_home()?;
     let health = check(context, &home, args.deep)?;
     let repaired = if args.repair && !health.is_sound() { Some(home.repair(&health)?) } else { None };
     let after = match &repaired {

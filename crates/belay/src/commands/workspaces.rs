@@ -24,7 +24,7 @@ Examples:
 
 /// Prints every workspace, the most recently captured last.
 pub(crate) fn run(context: &Context<'_>, _args: Args) -> Result<ExitCode> {
-    let home = context.home_in_order()?;
+    let home = context.settled_home()?;
     let mut known = home.workspaces()?;
     known.sort_by_key(|workspace| workspace.latest_at);
     if context.ui.json {
