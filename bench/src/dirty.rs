@@ -75,7 +75,9 @@ fn captured(store: &Store, root: &Root, source: Source<'_>) -> Result<Captured> 
         progress: &Quiet,
         stop: &AtomicBool::new(false),
     };
-    Ok(capture(store, &options)?)
+    let captured = capture(store, &options)?;
+    captured.save_cache()?;
+    Ok(captured)
 }
 
 fn now() -> Time {

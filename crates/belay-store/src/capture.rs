@@ -186,11 +186,16 @@ struct Found {
 }
 
 fn look(store: &Store, options: &CaptureOptions<'_>, batch: Option<&Batch<'_>>) -> Result<Found> {
-    let disk = store.disk().as_ref();
-    let whole = matches!(options.source, Source::Walk);
+    let open = |whole| {
+        let cache = Cache::open(store.disk().as_ref(), options.cache, whole);
+        cache.filter(|cache| (options.is_live)(&cache.describes))
+    };
+    // The paths say what changed since the base; about any other state they say nothing.
+    let tells = |base: &Manifest, cache: &Cache| store.algorithm().hash(&base.encode()) == cache.describes;
     let cache = match options.source {
         Source::Full => None,
-        _ => Cache::open(disk, options.cache, whole).filter(|cache| (options.is_live)(&cache.describes)),
+        Source::Walk => open(true),
+        Source::Dirty { base, .. } => open(false).filter(|cache| tells(base, cache)).or_else(|| open(true)),
     };
     let Some(cache) = cache else { return descend::everything(&Job::new(store, options, batch, None)?) };
     let job = Job::new(store, options, batch, Some(&cache))?;
@@ -199,12 +204,8 @@ fn look(store: &Store, options: &CaptureOptions<'_>, batch: Option<&Batch<'_>>) 
         return descend::everything(&job);
     }
     let work = match &options.source {
-        // The paths say what changed since the base; about any other state they say nothing.
-        Source::Dirty { base, paths } if store.algorithm().hash(&base.encode()) == cache.describes => {
-            patch::work_for(&job, &cache, paths)
-        }
-        Source::Dirty { .. } => None,
-        Source::Walk | Source::Full => check::changed_since(&job, &cache)?,
+        Source::Dirty { base, paths } if tells(base, &cache) => patch::work_for(&job, &cache, paths),
+        _ => check::changed_since(&job, &cache)?,
     };
     match work {
         Some(work) => patch::patch(&job, &cache, work),

@@ -11,7 +11,7 @@ use crate::hash::Hash;
 use crate::manifest::Manifest;
 use crate::objects::{KeySet, LOCK, MOVE_LOCK, ObjectKind, PACKS, Store};
 use crate::pack::{Pack, PackWriter, Place};
-use crate::tree::{Content, Kind, Node, Segment};
+use crate::tree::{Node, Reference, Segment};
 
 /// How to collect.
 #[derive(Clone, Copy, Debug)]
@@ -93,26 +93,23 @@ pub(crate) fn mark(store: &Store, snapshots: &[Hash], live: &mut KeySet) -> Resu
 
 /// Adds a node's content to `live` and its directories to `nodes`.
 fn references(store: &Store, bytes: &[u8], live: &mut KeySet, nodes: &mut Vec<Hash>) -> Result<()> {
-    for entry in Node::decode(bytes)?.entries {
-        match entry.kind {
-            Kind::Dir { node, .. } => nodes.push(node),
-            Kind::File { size: 0, .. } => {}
-            Kind::File { content: Content::Whole(key), .. } => {
+    Node::references(bytes, &mut |reference| {
+        match reference {
+            Reference::Node(key) if !live.contains(&key) => nodes.push(key),
+            Reference::Content(key) => {
                 live.insert(key);
             }
-            Kind::File { size, content: Content::Chunked { list, .. } | Content::Sparse { list } }
-                if live.insert(list) =>
-            {
+            Reference::Segments { list, size } if live.insert(list) => {
                 let segments = Segment::decode_list(&store.read(&list)?, size)?;
                 live.extend(segments.iter().filter_map(|segment| match segment {
                     Segment::Data { key, .. } => Some(*key),
                     Segment::Hole { .. } => None,
                 }));
             }
-            _ => {}
+            Reference::Node(_) | Reference::Segments { .. } => {}
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn sweep(

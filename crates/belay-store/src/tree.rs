@@ -457,6 +457,54 @@ impl Node {
         Ok(Node { entries })
     }
 
+    /// Calls `each` with what every entry of an encoded node refers to, without building the node.
+    pub(crate) fn references(bytes: &[u8], each: &mut dyn FnMut(Reference) -> Result<()>) -> Result<()> {
+        let mut input = Decoder::new(bytes, "a tree node");
+        if input.byte()? != NODE_VERSION {
+            return Err(input.bad("its version is unknown"));
+        }
+        for _ in 0..input.count()? {
+            input.blob()?;
+            let tag = input.byte()?;
+            // Mode, owner, group and time refer to nothing.
+            let _ = (input.number()?, input.number()?, input.number()?, input.take(12)?);
+            if input.byte()? & 4 != 0 {
+                for _ in 0..input.count()? {
+                    let _ = (input.blob()?, input.blob()?);
+                }
+            }
+            match tag {
+                1 => {
+                    let (size, key) = (input.number()?, input.hash()?);
+                    if size > 0 {
+                        each(Reference::Content(key))?;
+                    }
+                }
+                2 => {
+                    let (size, _, list) = (input.number()?, input.take(32)?, input.hash()?);
+                    each(Reference::Segments { list, size })?;
+                }
+                3 => each(Reference::Segments { size: input.number()?, list: input.hash()? })?,
+                4 => {
+                    each(Reference::Node(input.hash()?))?;
+                    let _ = (input.take(32)?, input.number()?, input.number()?);
+                }
+                5 => {
+                    input.blob()?;
+                }
+                6 | 7 => {}
+                8 | 9 => {
+                    input.number()?;
+                }
+                10 => {
+                    input.take(2)?;
+                }
+                _ => return Err(input.bad("an entry is of an unknown kind")),
+            }
+        }
+        input.finish()
+    }
+
     /// The hash of what the directory holds, whenever and by whomever it was made.
     pub fn identity(&self, algorithm: Algorithm) -> Hash {
         let mut out = Encoder::default();
@@ -484,6 +532,21 @@ impl Node {
             _ => (files + 1, bytes),
         })
     }
+}
+
+/// An object that an entry needs.
+pub(crate) enum Reference {
+    /// The node of a directory.
+    Node(Hash),
+    /// All bytes of a file.
+    Content(Hash),
+    /// The list of a file's segments.
+    Segments {
+        /// The list's key.
+        list: Hash,
+        /// The file's length.
+        size: u64,
+    },
 }
 
 /// Whether a name may stand in a node: anything a filesystem accepts, and nothing that leaves its directory.

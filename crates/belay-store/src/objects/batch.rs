@@ -22,7 +22,7 @@ const ZSTD_LEVEL: i32 = 1;
 /// The fastest strategy with a larger table than level 1 gives it: the same time, five percent smaller.
 const ZSTD_PARAMETERS: [CParameter; 4] = [
     CParameter::Strategy(Strategy::ZSTD_fast),
-    CParameter::HashLog(15),
+    CParameter::HashLog(16),
     CParameter::MinMatch(6),
     CParameter::WindowLog(20),
 ];

@@ -100,3 +100,22 @@ fn segment_lists_must_cover_their_file() {
     assert_eq!(Segment::decode_list(&bytes, 4106).unwrap(), segments);
     assert!(Segment::decode_list(&bytes, 4105).is_err());
 }
+
+#[test]
+fn references_are_those_of_the_decoded_node() {
+    let node = one_of_each();
+    let (mut nodes, mut contents, mut lists) = (0, 0, 0);
+    let count = |reference: Reference| {
+        match reference {
+            Reference::Node(_) => nodes += 1,
+            Reference::Content(_) => contents += 1,
+            Reference::Segments { size, .. } => lists += size,
+        }
+        Ok(())
+    };
+    let mut count = count;
+    Node::references(&node.encode(), &mut count).unwrap();
+    assert_eq!((nodes, contents, lists), (1, 1, 16));
+    let bytes = node.encode();
+    assert!((0..bytes.len()).all(|end| Node::references(&bytes[..end], &mut |_| Ok(())).is_err()));
+}
