@@ -131,17 +131,28 @@ impl Store {
         Ok(None)
     }
 
-    /// The object's bytes, checked against its key.
+    /// The object's bytes, checked against its key; if one copy is damaged, another will do.
     pub fn read(&self, key: &Hash) -> Result<Vec<u8>> {
-        let (pack, place) = match self.find(key)? {
-            Some(found) => found,
-            None => {
-                // Another process may have stored it, or moved it into another pack, since the list was read.
+        match self.read_listed(key) {
+            // Another process may have stored it, or moved it into another pack, since the list was read.
+            Err(Error::Missing(_)) => {
                 self.reload()?;
-                self.find(key)?.ok_or(Error::Missing(*key))?
+                self.read_listed(key)
             }
-        };
-        self.read_at(&pack, place, key)
+            other => other,
+        }
+    }
+
+    fn read_listed(&self, key: &Hash) -> Result<Vec<u8>> {
+        let mut failed = Error::Missing(*key);
+        for pack in self.packs()?.iter() {
+            let Some(place) = pack.find(key)? else { continue };
+            match self.read_at(pack, place, key) {
+                Err(error @ Error::Corrupt { .. }) => failed = error,
+                other => return other,
+            }
+        }
+        Err(failed)
     }
 
     pub(crate) fn read_at(&self, pack: &Arc<Pack>, place: Place, key: &Hash) -> Result<Vec<u8>> {

@@ -138,3 +138,17 @@ fn files_are_private_whatever_the_umask() {
     assert_eq!(mode("store/packs"), 0o700);
     assert_eq!(mode("store/format"), 0o600);
 }
+
+#[test]
+fn a_damaged_copy_gives_way_to_a_good_one() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let keys = put_all(&store(&one), &[noise(1, 5000)]);
+    put_all(&store(&two), &[noise(1, 5000), noise(2, 5000), noise(3, 5000)]);
+    let packs =
+        |dir: &tempfile::TempDir| std::fs::read_dir(dir.path().join("store/packs")).unwrap().next().unwrap().unwrap();
+    let other = packs(&two);
+    let mut bytes = std::fs::read(other.path()).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(one.path().join("store/packs").join(other.file_name()), bytes).unwrap();
+    assert_eq!(store(&one).read(&keys[0]).unwrap(), noise(1, 5000));
+}

@@ -59,7 +59,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
                 "`belay verify --deep --repair` heals what a workspace still holds; nothing is restored from damage",
             ),
             Some(_) => context.ui.hint(
-                "`belay restore` still brings back what is whole; `belay snapshots delete ID` gives up a snapshot",
+                "other snapshots are not concerned; `belay snapshots delete ID` gives up one that is",
             ),
         }
     }
