@@ -145,15 +145,11 @@ fn narrow(plan: &mut Plan, view: View<'_>, other: &Entry) -> Result<Vec<Left>> {
     Ok(foreign.into_iter().map(|path| Left { path, reason: LeftReason::ChangedSince }).collect())
 }
 
-/// Whether a step may be carried out: nothing is at its path, or just what the interrupted rollback knew.
+/// Whether a step may be carried out: nothing is at its path, or what the interrupted rollback knew or was making of it.
 fn is_ours(step: &Step, view: View<'_>, other: &Entry) -> Result<bool> {
     let Some(now) = &step.before else { return Ok(true) };
     let Some(then) = view.lookup(other, &step.path)? else { return Ok(false) };
-    let both_dirs =
-        [now.kind.file_type(), then.kind.file_type()].iter().all(|kind| *kind == belay_store::FileType::Dir);
-    // What is inside a directory has steps of its own.
-    let same_content = both_dirs || now.same_identity(&then);
-    Ok(same_content && now.meta.mode == then.meta.mode && now.meta.xattrs == then.meta.xattrs)
+    Ok(belay_store::is_between(now, &then, step.after.as_deref().unwrap_or(&then)))
 }
 
 /// Whether the step at `path` only changes a directory that stays one, so that what is beneath goes its own way.

@@ -40,7 +40,7 @@ pub use history::{Forgotten, find_path, forget};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
-    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, plan, tidy_up,
+    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, is_between, plan, tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};

@@ -33,6 +33,7 @@ use crate::error::{Error, Result};
 use crate::objects::Store;
 use crate::tree::{Entry, Kind, Meta};
 
+pub use difference::is_between;
 pub use extract::extract;
 pub use plan::plan;
 pub use tidy::tidy_up;

@@ -78,10 +78,12 @@ impl Work<'_> {
     /// Cuts the tasks into batches, never between two files whose content shares a block.
     fn batches(&self, tasks: &[Task]) -> Vec<Range<usize>> {
         let block = |task: &Task| (task.pack, task.place >> 32);
+        // A few files lie in as many blocks, and unpacking those is the work.
+        let files_max = tasks.len().div_ceil(2 * THREADS).clamp(1, BATCH_FILES);
         let mut batches = Vec::new();
         let (mut start, mut bytes) = (0, 0);
         for (at, task) in tasks.iter().enumerate() {
-            let full = bytes >= BATCH_BYTES || at - start >= BATCH_FILES;
+            let full = bytes >= BATCH_BYTES || at - start >= files_max;
             if full && block(task) != block(&tasks[at - 1]) {
                 batches.push(start..at);
                 (start, bytes) = (at, 0);

@@ -42,6 +42,28 @@ pub(super) fn is_privileged(entry: &Entry) -> bool {
     executes_as_another || entry.meta.xattrs.iter().any(|(key, _)| key == b"security.capability")
 }
 
+/// Whether `now` is what a restore that was interrupted between `before` and `after` may leave: each property is as on
+/// one side or the other. What is in a directory does not count.
+///
+/// One property of one path changes at once, but not all properties of it: only what is replaced changes as a whole.
+pub fn is_between(now: &Entry, before: &Entry, after: &Entry) -> bool {
+    let sides = [before, after];
+    let (mode, xattrs) = (now.meta.mode, &now.meta.xattrs);
+    let kind = |side: &&Entry| {
+        now.kind.file_type() == side.kind.file_type() && (side.is_opaque() || same_content(&now.kind, &side.kind))
+    };
+    // Attributes are set while the owner may write, and the group's bits follow an access control list.
+    let spare = if before.meta.xattrs == after.meta.xattrs { 0 } else { 0o270 };
+    let value = |list: &[(Vec<u8>, Vec<u8>)], key: &[u8]| list.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
+    let all = [xattrs, &before.meta.xattrs, &after.meta.xattrs].into_iter().flatten();
+    sides.iter().any(kind)
+        && sides.iter().any(|side| (side.meta.mode ^ mode) & !spare == 0)
+        && all.map(|(key, _)| key).all(|key| {
+            let here = value(xattrs, key);
+            sides.iter().any(|side| value(&side.meta.xattrs, key) == here)
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,6 +87,22 @@ mod tests {
         let link = |mode| Entry { kind: Kind::Symlink(b"t".to_vec()), ..fifo(mode, 0, &[]) };
         assert_eq!(difference(&link(0o777), &link(0o755), true), What::default());
         assert!(difference(&fifo(0o777, 0, &[]), &fifo(0o755, 0, &[]), false).mode);
+    }
+
+    #[test]
+    fn between_two_states_each_property_is_of_one_of_them() {
+        let (a, b): (&[(&[u8], &[u8])], &[(&[u8], &[u8])]) =
+            (&[(b"user.x", b"1")], &[(b"user.x", b"2"), (b"user.y", b"3")]);
+        let (before, after) = (fifo(0o400, 0, a), fifo(0o644, 0, b));
+        for now in [&before, &after, &fifo(0o600, 0, a), &fifo(0o600, 0, &[(b"user.x", b"1"), (b"user.y", b"3")])] {
+            assert!(is_between(now, &before, &after), "{now:?}");
+        }
+        for now in [fifo(0o401, 0, a), fifo(0o644, 0, &[(b"user.x", b"4")]), fifo(0o644, 0, &[(b"user.z", b"")])] {
+            assert!(!is_between(&now, &before, &after), "{now:?}");
+        }
+        let link = Entry { kind: Kind::Symlink(b"t".to_vec()), ..before.clone() };
+        assert!(!is_between(&link, &before, &after));
+        assert!(!is_between(&fifo(0o600, 0, &[]), &fifo(0o400, 0, &[]), &fifo(0o644, 0, &[])));
     }
 
     #[test]

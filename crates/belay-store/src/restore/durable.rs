@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) const FEW: usize = 32;
 
 /// Journals write out together what is asked for at the same moment, so waiting side by side costs one wait.
-const WAITING_MAX: usize = 16;
+const WAITING_MAX: usize = 8;
 
 /// Calls `sync` for each item, many at a time.
 pub(super) fn together<T: Sync>(items: &[T], sync: impl Fn(&T) -> io::Result<()> + Sync) -> io::Result<()> {

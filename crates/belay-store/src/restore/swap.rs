@@ -258,25 +258,32 @@ impl Work<'_> {
     }
 
     fn make_durable(&self, done: &[bool]) -> io::Result<()> {
-        let sites = self.layout.plan.sites.iter().filter(|site| site.after.is_some()).map(|site| (&site.path, true));
+        let sites = self.layout.plan.sites.iter().map(|site| &site.path);
         let in_place = |at: &usize| self.layout.acts[*at] == Act::InPlace && done[*at];
-        let steps = (0..done.len()).filter(in_place).map(|at| &self.layout.plan.steps[at]);
-        let leaves = steps.filter(|step| !step.becomes_dir()).map(|step| (&step.path, false));
-        let all: Vec<(&Vec<u8>, bool)> = sites.chain(leaves).take(durable::FEW + 1).collect();
+        let leaves = (0..done.len()).filter(in_place).map(|at| &self.layout.plan.steps[at].path);
+        let all: Vec<&Vec<u8>> = sites.chain(leaves).take(durable::FEW + 1).collect();
         if all.len() > durable::FEW {
             return self.root.sync_filesystem();
         }
         // What may not be opened to be made durable by itself is made so with all the rest.
-        durable::together(&all, |(path, is_dir)| self.sync_one(path, *is_dir)).or_else(|_| self.root.sync_filesystem())
+        durable::together(&all, |path| self.sync_one(path)).or_else(|_| self.root.sync_filesystem())
     }
 
-    fn sync_one(&self, path: &[u8], is_dir: bool) -> io::Result<()> {
+    /// Makes a file or directory durable; anything else is not opened for that.
+    fn sync_one(&self, path: &[u8]) -> io::Result<()> {
         let (place, name) = split(path);
-        let synced = match is_dir {
-            true => self.root.dir(path).and_then(|dir| dir.sync()),
-            false => self.root.dir_path_only(place).and_then(|dir| dir.open_read(name)?.sync_all()),
+        let sync = || {
+            if path.is_empty() {
+                return self.root.dir(path)?.sync();
+            }
+            let dir = self.root.dir_path_only(place)?;
+            match dir.stat(name)?.file_type {
+                FileType::Dir => dir.subdir(name)?.sync(),
+                FileType::File => dir.open_read(name)?.sync_all(),
+                _ => Err(io::ErrorKind::Unsupported.into()),
+            }
         };
-        match synced {
+        match sync() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             result => result,
         }

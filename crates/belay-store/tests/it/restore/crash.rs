@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use belay_store::{Error, Faults};
+use belay_store::{Error, Faults, Plan, View, is_between};
 use belay_testkit::{Ignore, assert_same_world};
 
 use super::bed::Bed;
@@ -38,11 +38,28 @@ fn die_everywhere(then: Then, start: u64) {
                 return;
             }
         }
+        between_old_and_new(&bed, &plan, at);
         let (to, world) = if then == Then::Finish { (&target, &whole) } else { (&safety, &wrecked) };
         assert_eq!(bed.recover(&plan, to).left, [], "change {at}");
         assert_same_world(world, &bed.ws.walk(), Ignore { directory_mtime: true, ..Ignore::default() });
         bed.nothing_to_do(to);
         at += stride();
+    }
+}
+
+/// Every path of a plan that was interrupted is as it was, as it was to be, or has some properties of each.
+fn between_old_and_new(bed: &Bed, plan: &Plan, at: u64) {
+    belay_store::tidy_up(&bed.root, plan, super::bed::PREFIX).unwrap();
+    let now = bed.snap();
+    for step in &plan.steps {
+        let found = View::stored(&bed.store).lookup(&now.root, &step.path).unwrap();
+        let (before, after) = (step.before.as_deref(), step.after.as_deref());
+        let known = match (&found, before.or(after), after.or(before)) {
+            (None, ..) => true,
+            (Some(found), Some(before), Some(after)) => is_between(found, before, after),
+            _ => false,
+        };
+        assert!(known, "change {at}: {}: {found:?}", belay_testkit::show(&step.path));
     }
 }
 
