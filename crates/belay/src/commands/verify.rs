@@ -58,9 +58,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             None => context.ui.hint(
                 "`belay verify --deep --repair` heals what a workspace still holds; nothing is restored from damage",
             ),
-            Some(_) => context.ui.hint(
-                "other snapshots are not concerned; `belay snapshots delete ID` gives up one that is",
-            ),
+            Some(_) => {
+                context.ui.hint("other snapshots are not concerned; `belay snapshots delete ID` gives up one that is")
+            }
         }
     }
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
