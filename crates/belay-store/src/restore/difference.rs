@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn between_two_states_each_property_is_of_one_of_them() {
-        let (a, b): (&[(&[u8], &[u8])], &[(&[u8], &[u8])]) =
-            (&[(b"user.x", b"1")], &[(b"user.x", b"2"), (b"user.y", b"3")]);
+        let a: &[(&[u8], &[u8])] = &[(b"user.x", b"1")];
+        let b: &[(&[u8], &[u8])] = &[(b"user.x", b"2"), (b"user.y", b"3")];
         let (before, after) = (fifo(0o400, 0, a), fifo(0o644, 0, b));
         for now in [&before, &after, &fifo(0o600, 0, a), &fifo(0o600, 0, &[(b"user.x", b"1"), (b"user.y", b"3")])] {
             assert!(is_between(now, &before, &after), "{now:?}");
