@@ -206,7 +206,7 @@ impl Engine<'_> {
             let left = without_dir(job, hand, &open.path, why);
             return self.deliver(hand, open, left);
         }
-        if !job.admit(names.len() as u64 + 1) {
+        if !job.admit(names.len() as u64) {
             hand.gap(&open.path, GapKind::OverLimit, format!("{} entries", names.len()));
             let left = opaque(name_of(&open.path), Some(&stat), FileType::Dir, Opaque::OverLimit);
             return self.deliver(hand, open, Some(left));
