@@ -4,17 +4,21 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
+mod beside;
 mod dir;
 mod file;
 mod filesystem;
+pub mod inotify;
 mod interrupt;
 mod lock;
 mod map;
 mod process;
+pub mod ptrace;
 mod resolve;
 mod root;
 mod stat;
 
+pub use beside::Beside;
 pub use dir::{Dir, InodeFlags};
 pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
