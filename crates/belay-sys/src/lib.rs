@@ -5,18 +5,22 @@
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
 mod cgroup;
+mod beside;
 mod dir;
 mod file;
 mod filesystem;
+pub mod inotify;
 mod interrupt;
 mod lock;
 mod map;
 mod process;
+pub mod ptrace;
 mod resolve;
 mod root;
 mod stat;
 
 pub use cgroup::{Cgroup, join as join_cgroup};
+pub use beside::Beside;
 pub use dir::{Dir, InodeFlags};
 pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
