@@ -4,6 +4,7 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
+mod cgroup;
 mod dir;
 mod file;
 mod filesystem;
@@ -19,6 +20,7 @@ mod root;
 mod spawn;
 mod stat;
 
+pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
@@ -32,8 +34,8 @@ pub use pidfd::{
     Exit, Process, become_subreaper, descendants, ignore_hangup, reap_children, signal_group, signal_process,
 };
 pub use process::{
-    boot_id, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit, self_start_ticks,
-    start_ticks,
+    boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
+    self_start_ticks, start_ticks,
 };
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;

@@ -34,6 +34,13 @@ pub fn now_coarse() -> Time {
     read_clock(ClockId::RealtimeCoarse)
 }
 
+/// Nanoseconds since boot, time asleep included: the clock by which the kernel dates processes.
+pub fn boot_nanos() -> u64 {
+    let raw = clock_gettime(ClockId::Boottime);
+    let (seconds, nanos) = (u64::try_from(raw.tv_sec).unwrap_or(0), u64::try_from(raw.tv_nsec).unwrap_or(0));
+    seconds * 1_000_000_000 + nanos
+}
+
 fn read_clock(clock: ClockId) -> Time {
     let raw = clock_gettime(clock);
     Time { sec: raw.tv_sec, nsec: u32::try_from(raw.tv_nsec).unwrap_or(0) }
