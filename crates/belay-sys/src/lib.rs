@@ -4,8 +4,8 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
-mod cgroup;
 mod beside;
+mod cgroup;
 mod dir;
 mod file;
 mod filesystem;
@@ -23,8 +23,8 @@ mod root;
 mod spawn;
 mod stat;
 
-pub use cgroup::{Cgroup, join as join_cgroup};
 pub use beside::Beside;
+pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
