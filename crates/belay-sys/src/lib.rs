@@ -4,7 +4,9 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
+mod bell;
 mod beside;
+mod cgroup;
 mod dir;
 mod file;
 mod filesystem;
@@ -18,7 +20,9 @@ mod resolve;
 mod root;
 mod stat;
 
+pub use bell::Bell;
 pub use beside::Beside;
+pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
@@ -28,7 +32,8 @@ pub use interrupt::on_interrupt;
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
 pub use process::{
-    boot_id, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit, self_start_ticks,
+    boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
+    self_start_ticks, user_id,
 };
 pub use root::Root;
 pub use stat::{FileType, Stat, Time, stat_file};

@@ -13,6 +13,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The user that this process acts as.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Raises the limit of open files as far as allowed and returns it.
 pub fn raise_open_files_limit() -> u64 {
     let before = rustix::process::getrlimit(Resource::Nofile);
@@ -32,6 +37,13 @@ pub fn now() -> Time {
 /// The wall clock as the kernel stamps files with it: cheaper, and up to one tick behind [`now`].
 pub fn now_coarse() -> Time {
     read_clock(ClockId::RealtimeCoarse)
+}
+
+/// Nanoseconds since boot, time asleep included: the clock by which the kernel dates processes.
+pub fn boot_nanos() -> u64 {
+    let raw = clock_gettime(ClockId::Boottime);
+    let (seconds, nanos) = (u64::try_from(raw.tv_sec).unwrap_or(0), u64::try_from(raw.tv_nsec).unwrap_or(0));
+    seconds * 1_000_000_000 + nanos
 }
 
 fn read_clock(clock: ClockId) -> Time {
