@@ -115,9 +115,10 @@ impl Unprivileged {
     pub(crate) fn stop(mut self) -> Totals {
         self.flush();
         self.end();
-        let mut state = lock(&self.core.state);
-        self.core.hand_over(&mut state);
-        self.core.give_up(&mut state, u64::MAX);
+        let core = Arc::clone(&self.core);
+        let mut state = lock(&core.state);
+        core.hand_over(&mut state);
+        core.give_up(&mut state, u64::MAX);
         state.totals
     }
 
@@ -248,7 +249,11 @@ impl State {
     fn suspect(&self, ran: &[u32], at: u64) -> Option<Actor> {
         let mut commands = ran.iter().map(|pid| self.table.charge(*pid, at, at).and_then(|charge| charge.command));
         let command = commands.next()??;
-        commands.all(|other| other == Some(command)).then_some(Actor { pid: None, command: Some(command), exact: false })
+        commands.all(|other| other == Some(command)).then_some(Actor {
+            pid: None,
+            command: Some(command),
+            exact: false,
+        })
     }
 
     fn shortcomings(&mut self, exec: bool) -> Vec<Degraded> {

@@ -24,7 +24,8 @@ impl Paths {
     /// Empties the set; a path beneath another one is left out.
     pub(crate) fn take(&mut self) -> Vec<Vec<u8>> {
         let all = std::mem::take(&mut self.0);
-        let mut paths: Vec<_> = all.iter().filter(|path| !ancestors(path).any(|above| all.contains(above))).cloned().collect();
+        let mut paths: Vec<_> =
+            all.iter().filter(|path| !ancestors(path).any(|above| all.contains(above))).cloned().collect();
         paths.sort_unstable();
         paths
     }
