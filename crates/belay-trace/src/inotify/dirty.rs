@@ -10,9 +10,9 @@ const PATHS_MAX: usize = 100_000;
 pub(crate) struct Paths(HashSet<Vec<u8>>);
 
 impl Paths {
-    /// Adds a path.
+    /// Adds a path, unless one is there that stands for it.
     pub(crate) fn add(&mut self, path: &[u8]) {
-        if self.0.contains(path) {
+        if self.0.contains(path) || ancestors(path).any(|above| self.0.contains(above)) {
             return;
         }
         self.0.insert(path.to_vec());
