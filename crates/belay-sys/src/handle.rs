@@ -82,7 +82,8 @@ fn ask(dir: BorrowedFd<'_>, name: &CString, flags: libc::c_int) -> io::Result<Lo
     Ok(Located { handle: Handle(space.0[4..8 + length.min(BYTES_MAX)].into()), mount })
 }
 
-/// Opens, as a mere place, the inode with this handle in the file system that holds `any`; needs the right to read all.
+/// Opens, as a mere place, the inode with this handle in the file system of `any`, which is no mere place
+/// itself; needs the right to read all.
 pub fn open_handle(any: BorrowedFd<'_>, handle: &Handle) -> io::Result<OwnedFd> {
     let bytes = handle.bytes();
     let mut space = Space([0; 8 + BYTES_MAX]);

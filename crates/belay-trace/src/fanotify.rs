@@ -51,7 +51,6 @@ pub(crate) struct Lot {
 pub(crate) struct Files {
     queue: Fanotify,
     root: Root,
-    workspace: Vec<u8>,
     tree: Tree,
     buffer: Vec<u8>,
 }
@@ -64,8 +63,7 @@ impl Files {
         let queue = Fanotify::open(queue).map_err(unavailable)?;
         queue.watch_file_system(root.as_fd()).map_err(unavailable)?;
         let tree = Tree::list(&root).map_err(unavailable)?;
-        let workspace = belay_sys::path_of(root.as_fd()).map_err(kernel("name the workspace"))?;
-        Ok(Files { queue, root, workspace, tree, buffer: vec![0; BUFFER_BYTES] })
+        Ok(Files { queue, root, tree, buffer: vec![0; BUFFER_BYTES] })
     }
 
     /// Whether every directory beneath the workspace is known.
@@ -123,7 +121,7 @@ impl Files {
         if lot.lost {
             self.list_again();
         } else {
-            self.tree.settle(&self.root, &self.workspace);
+            self.tree.settle(&self.root);
         }
         lot
     }
@@ -166,7 +164,8 @@ impl Files {
         let new = notice.renamed.and_then(|entry| self.tree.path(entry.dir, entry.name));
         if let (true, Some(target), Some(entry)) = (notice.dir(), notice.target, notice.renamed) {
             match (&old, &new) {
-                (_, Some(_)) => self.tree.moved(&self.root, target, entry.dir, entry.name),
+                (Some(_), Some(_)) => self.tree.moved(target, entry.dir, entry.name),
+                (None, Some(_)) => self.tree.arrived(&self.root, target, entry.dir, entry.name),
                 (Some(_), None) => self.tree.left(target),
                 (None, None) => {}
             }

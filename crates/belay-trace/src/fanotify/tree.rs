@@ -7,11 +7,18 @@
 
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::os::fd::AsFd;
 
 use belay_sys::{Dir, FileType, Handle, Root, handle_of, open_handle};
 
 /// Deeper than this a path cannot be named, and a chain is taken for a loop.
 const DEPTH_MAX: usize = 4096;
+
+/// How often a directory that keeps moving is asked for its place.
+const LOOK_UPS_MAX: usize = 16;
+
+/// The kernel's word for an inode that is gone; its removal is told by an event.
+const ESTALE: i32 = 116;
 
 /// The directories of a workspace.
 #[derive(Debug)]
@@ -91,13 +98,18 @@ impl Tree {
         self.gone.push(Handle::from(target));
     }
 
-    /// A directory has another place beneath the root; if it came from outside, what is in it is listed.
-    pub(super) fn moved(&mut self, root: &Root, target: &[u8], parent: &[u8], name: &[u8]) {
-        let known = self.places.contains_key(target);
+    /// A directory has another place beneath the root.
+    pub(super) fn moved(&mut self, target: &[u8], parent: &[u8], name: &[u8]) {
         self.put(target, parent, name);
         *self.moved.entry(Handle::from(target)).or_default() += 1;
-        if !known || self.unlisted.contains(target) {
-            self.list_arrival(root, &Handle::from(target));
+    }
+
+    /// A directory came from outside; what is in it is listed.
+    pub(super) fn arrived(&mut self, root: &Root, target: &[u8], parent: &[u8], name: &[u8]) {
+        self.moved(target, parent, name);
+        let handle = Handle::from(target);
+        if self.list_arrival(root, &handle).is_err() {
+            self.unlisted.insert(handle);
         }
     }
 
@@ -111,14 +123,14 @@ impl Tree {
     /// Forgets what was removed, and looks after directories whose renames the kernel may have merged.
     ///
     /// It merges a rename with an equal earlier one, so that of `a→b, b→a, a→b` the last goes missing.
-    pub(super) fn settle(&mut self, root: &Root, workspace: &[u8]) {
+    pub(super) fn settle(&mut self, root: &Root) {
         for handle in std::mem::take(&mut self.gone) {
             self.places.remove(&handle);
             self.unlisted.remove(&handle);
             self.last = None;
         }
         for (handle, times) in std::mem::take(&mut self.moved) {
-            if times > 1 && self.places.contains_key(&handle) && self.look_up(root, workspace, &handle).is_err() {
+            if times > 1 && self.places.contains_key(&handle) && self.look_up(root, &handle).is_err() {
                 self.unlisted.insert(handle);
             }
         }
@@ -135,50 +147,46 @@ impl Tree {
         self.last = None;
     }
 
-    fn list_arrival(&mut self, root: &Root, handle: &Handle) {
-        let listed = self.climb(handle.bytes()).ok_or_else(outside).and_then(|path| {
-            let dir = root.dir(&path)?;
-            // By now something else may lie there.
-            if handle_of(dir.as_fd(), b"")?.handle != *handle {
-                return Err(outside());
-            }
-            self.crawl(&dir, handle, &mut Vec::new())
-        });
-        match listed {
-            Ok(()) => self.unlisted.remove(handle),
-            Err(_) => self.unlisted.insert(handle.clone()),
+    fn list_arrival(&mut self, root: &Root, handle: &Handle) -> io::Result<()> {
+        // By handle, since by now it may lie elsewhere or something else in its place.
+        let dir = match open_handle(root.dir(b"")?.as_fd(), handle) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            opened => Root::from_fd(opened?).dir(b"")?,
         };
+        self.crawl(&dir, handle, &mut Vec::new())
     }
 
     /// Asks the kernel where a directory is now.
-    fn look_up(&mut self, root: &Root, workspace: &[u8], handle: &Handle) -> io::Result<()> {
-        let opened = match open_handle(root.as_fd(), handle) {
-            Ok(opened) => opened,
-            Err(error) if error.raw_os_error() == Some(ESTALE) => {
-                self.left(handle.bytes());
+    fn look_up(&mut self, root: &Root, handle: &Handle) -> io::Result<()> {
+        let opened = match open_handle(root.dir(b"")?.as_fd(), handle) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            opened => opened?,
+        };
+        let above = || handle_of(opened.as_fd(), b"..").map(|located| located.handle);
+        for _ in 0..LOOK_UPS_MAX {
+            let parent = above()?;
+            let path = belay_sys::path_of(&opened)?;
+            // It did not move between the two questions, so the last name is the one in that parent.
+            if above()? == parent {
+                let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+                self.put(handle.bytes(), parent.bytes(), name);
                 return Ok(());
             }
-            Err(error) => return Err(error),
-        };
-        let path = belay_sys::path_of(&opened)?;
-        let Some(beneath) = path.strip_prefix(workspace).and_then(|rest| rest.strip_prefix(b"/")) else {
-            self.left(handle.bytes());
-            return Ok(());
-        };
-        let cut = beneath.iter().rposition(|byte| *byte == b'/');
-        let (parent, name) = cut.map_or((&b""[..], beneath), |cut| (&beneath[..cut], &beneath[cut + 1..]));
-        let parent = handle_of(root.dir(parent)?.as_fd(), b"")?.handle;
-        self.put(handle.bytes(), parent.bytes(), name);
-        Ok(())
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
     }
 
     fn crawl(&mut self, dir: &Dir, handle: &Handle, buffer: &mut Vec<u8>) -> io::Result<()> {
         let mut names = Vec::new();
-        dir.list(buffer, &mut |name, kind, _| {
+        let listed = dir.list(buffer, &mut |name, kind, _| {
             if matches!(kind, FileType::Dir | FileType::Unknown) {
                 names.push(name.to_vec());
             }
-        })?;
+        });
+        if listed.as_ref().is_err_and(is_gone) {
+            return Ok(());
+        }
+        listed?;
         for name in names {
             // What vanished or became a file meanwhile is told by its event.
             let Ok(child) = dir.subdir(&name) else { continue };
@@ -192,8 +200,7 @@ impl Tree {
     }
 }
 
-const ESTALE: i32 = 116;
-
-fn outside() -> io::Error {
-    io::Error::from(io::ErrorKind::NotFound)
+/// Whether the inode was removed; an event tells that too.
+fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(ESTALE) || error.kind() == io::ErrorKind::NotFound
 }

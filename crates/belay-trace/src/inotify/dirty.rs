@@ -15,9 +15,9 @@ impl Paths {
         self.0.contains(path)
     }
 
-    /// Adds a path.
+    /// Adds a path, unless one is there that stands for it.
     pub(crate) fn add(&mut self, path: &[u8]) {
-        if self.0.contains(path) {
+        if self.0.contains(path) || ancestors(path).any(|above| self.0.contains(above)) {
             return;
         }
         self.0.insert(path.to_vec());
