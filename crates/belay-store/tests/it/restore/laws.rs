@@ -234,7 +234,7 @@ fn many_files_come_back_by_two_threads() {
 fn what_is_born_as_it_should_be_is_not_changed_once_more() {
     let bed = Bed::new();
     for at in 0..40 {
-        bed.ws.file(&format!("lost/in/{at}"), "the same owner and mode as any new file\n");
+        bed.ws.file(format!("lost/in/{at}"), "the same owner and mode as any new file\n");
     }
     let target = bed.snap();
     bed.ws.remove("lost");
