@@ -4,22 +4,26 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
+mod beside;
 mod cgroup;
 mod dir;
 mod file;
 mod filesystem;
+pub mod inotify;
 mod interrupt;
 mod limits;
 mod lock;
 mod map;
 mod pidfd;
 mod process;
+pub mod ptrace;
 mod pty;
 mod resolve;
 mod root;
 mod spawn;
 mod stat;
 
+pub use beside::Beside;
 pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
