@@ -329,3 +329,6 @@ pub(crate) fn shortcoming(error: &Error) -> Degraded {
         if files { ("files", "inotify, which does not name the process") } else { ("exec", "ptrace") };
     Degraded { layer: layer.into(), why: format!("{error}; {instead}, is used instead") }
 }
+
+#[cfg(test)]
+mod tests;
