@@ -8,8 +8,10 @@ mod bell;
 mod beside;
 mod cgroup;
 mod dir;
+pub mod fanotify;
 mod file;
 mod filesystem;
+mod handle;
 pub mod inotify;
 mod interrupt;
 mod limits;
@@ -23,6 +25,7 @@ mod resolve;
 mod root;
 mod spawn;
 mod stat;
+mod wait;
 
 pub use bell::Bell;
 pub use beside::Beside;
@@ -32,6 +35,7 @@ pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
+pub use handle::{Handle, Located, handle_of, open_handle, path_of};
 pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
@@ -47,3 +51,4 @@ pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set
 pub use root::Root;
 pub use spawn::{Held, Launch, hold, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
+pub use wait::wait_readable;
