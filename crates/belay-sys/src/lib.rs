@@ -21,6 +21,7 @@ pub mod ptrace;
 mod pty;
 mod resolve;
 mod root;
+mod signals;
 mod spawn;
 mod stat;
 
@@ -41,10 +42,10 @@ pub use pidfd::{
 };
 pub use process::{
     boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
-    self_start_ticks, start_ticks,
-    self_start_ticks, user_id,
+    self_start_ticks, start_ticks, user_id,
 };
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
-pub use spawn::{Held, Launch, hold, is_findable};
+pub use signals::catch_signals;
+pub use spawn::{Held, Launch, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};

@@ -61,14 +61,13 @@ impl Supervisor<'_> {
         };
         self.prepare(tree.as_ref(), &mut degraded)?;
         let isolation = confine(&mut degraded);
-        self.record.group =
-            tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
+        self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
         let held = match &tree {
             Some(tree) => Some(self.hold(tree, &mut degraded)?),
             None => None,
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
-        self.tree = tree;
+        self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
         self.announce_start()?;
         self.release(held)?;
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
@@ -140,6 +139,7 @@ impl Supervisor<'_> {
             cwd: cwd.as_fd(),
             stdio: streams.as_fds(),
             terminal: self.terminal.is_some(),
+            tracer: self.tracer.as_ref().and_then(Tracer::tracer_pid),
         };
         let held = belay_sys::hold(&launch).map_err(Error::run("start the command"))?;
         let pid = held.process().pid();
