@@ -237,7 +237,7 @@ impl<'a> Editor<'a> {
 
 fn dir_kind(node: &Node, worker: &mut Worker<'_>, algorithm: Algorithm) -> Result<Kind> {
     let (files, bytes) = node.totals();
-    let (key, _) = worker.put(ObjectKind::Tree, &node.encode())?;
+    let key = node.store(&mut |bytes| worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key))?;
     Ok(Kind::Dir { node: key, identity: node.identity(algorithm), files, bytes })
 }
 
