@@ -41,8 +41,7 @@ pub use pidfd::{
 };
 pub use process::{
     boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
-    self_start_ticks, start_ticks,
-    self_start_ticks, user_id,
+    self_start_ticks, start_ticks, user_id,
 };
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
