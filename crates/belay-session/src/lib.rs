@@ -31,6 +31,7 @@ mod snapshot;
 mod status;
 mod timeline;
 mod times;
+mod trigger;
 mod trust;
 mod workspace;
 
@@ -51,6 +52,7 @@ pub use snapshot::{SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
 pub use timeline::Timeline;
 pub use times::{parse_size, parse_span};
+pub use trigger::{Activity, Ask, Triggers};
 pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 

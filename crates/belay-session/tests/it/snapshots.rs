@@ -16,7 +16,12 @@ fn a_snapshot_has_everything_that_is_promised() {
         origin: Origin::Auto,
         label: Some("before-refactor".into()),
         description: Some("the big one".into()),
-        cause: Cause { run: Some("run_1".into()), turn: Some(7), trigger: Some("please refactor".into()) },
+        cause: Cause {
+            run: Some("run_1".into()),
+            turn: Some(7),
+            trigger: Some("please refactor".into()),
+            ..Cause::default()
+        },
         pool: Some(Pool::Manual),
         ..SnapshotRequest::default()
     };
