@@ -4,6 +4,7 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
+mod bell;
 mod beside;
 mod cgroup;
 mod dir;
@@ -23,6 +24,7 @@ mod root;
 mod spawn;
 mod stat;
 
+pub use bell::Bell;
 pub use beside::Beside;
 pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
@@ -40,6 +42,7 @@ pub use pidfd::{
 pub use process::{
     boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
     self_start_ticks, start_ticks,
+    self_start_ticks, user_id,
 };
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;

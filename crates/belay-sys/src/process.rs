@@ -13,6 +13,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The user that this process acts as.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Raises the limit of open files as far as allowed and returns it.
 pub fn raise_open_files_limit() -> u64 {
     let before = rustix::process::getrlimit(Resource::Nofile);
