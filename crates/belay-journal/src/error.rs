@@ -52,6 +52,9 @@ pub enum Error {
     /// A question in SQL was refused or makes no sense.
     #[error("the record cannot answer that")]
     Query(#[source] rusqlite::Error),
+    /// A bundle could not be written or read.
+    #[error("a bundle cannot be written or read")]
+    Output(#[source] io::Error),
     /// The writer ended before it could answer.
     #[error("the record was closed")]
     Closed,

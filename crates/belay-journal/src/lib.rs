@@ -6,6 +6,7 @@
 //! - what [`Writer::sync`] returned for survives the death of the process and of the machine;
 //! - whoever hands in events never waits for the disk for long; what had to be given up is counted in the record.
 
+mod bundle;
 mod chain;
 mod error;
 mod exec_lines;
@@ -21,6 +22,7 @@ mod stored;
 mod verify;
 mod writer;
 
+pub use bundle::{Exported, verify_bundle};
 pub use chain::Head;
 pub use error::{Error, Result};
 pub use key::{Key, PublicKey};

@@ -47,6 +47,10 @@ pub struct Verdict {
     pub redacted: u64,
     /// The last link, in hexadecimal.
     pub link: String,
+    /// The hash over the workspace before the run, in hexadecimal, as the events prove it.
+    pub root_before: Option<String>,
+    /// The same after the run.
+    pub root_after: Option<String>,
     /// Everything that is not as it was written.
     pub faults: Vec<Fault>,
 }
@@ -68,6 +72,8 @@ impl Verdict {
             known_key,
             redacted: 0,
             link: String::new(),
+            root_before: None,
+            root_after: None,
             faults: Vec::new(),
         };
         match head.is_signed() {
@@ -316,6 +322,7 @@ impl Check<'_> {
         };
         let body = serde_json::to_vec(&event).expect("an event has nothing that JSON could not say");
         let link = chain::link(&self.before, &chain::leaf(&chain::nonce(&self.secret, seq), &body));
+        verdict.roots_from(&event);
         let effect = self.state.observe(&event);
         if let Effect::Ended(running, exit) = &effect {
             exec_lines::push(&mut self.lines, running, Some(exit));

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on may panic; one talks to its parent"
 )]
 
+mod bundles;
 mod events;
 mod killed;
 mod questions;
