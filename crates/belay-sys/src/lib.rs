@@ -13,6 +13,7 @@ mod map;
 mod process;
 mod resolve;
 mod root;
+mod sandbox;
 mod stat;
 
 pub use dir::{Dir, InodeFlags};
@@ -27,4 +28,8 @@ pub use process::{
     boot_id, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit, self_start_ticks,
 };
 pub use root::Root;
+pub use sandbox::{
+    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step,
+    hold_sandboxed, landlock_abi,
+};
 pub use stat::{FileType, Stat, Time, stat_file};
