@@ -72,6 +72,12 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
         Some(rights) => rights.gaps().into_iter().map(String::from).collect(),
         None => vec!["this kernel has no Landlock".to_owned()],
     };
+    degraded.extend(
+        layout
+            .absent
+            .iter()
+            .map(|path| format!("{} is not there, so it cannot be protected from being made", path.display())),
+    );
     let name = String::from_utf8_lossy(launch.argv.first().map_or(b"", Vec::as_slice)).into_owned();
     let mut recipe = prepare(launch)?;
     let ruleset = |recipe: &mut Recipe| -> Result<()> {

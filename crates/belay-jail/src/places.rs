@@ -40,12 +40,15 @@ pub(crate) struct Layout {
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
     /// The places, outer before inner.
     pub(crate) places: Vec<Place>,
+    /// Paths that should be protected in a writable tree but are not there, so that anybody can make them.
+    pub(crate) absent: Vec<PathBuf>,
 }
 
 /// Looks at every path that the policy grants.
 pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
     let mut links = Vec::new();
     let mut found: Vec<Place> = Vec::new();
+    let mut absent = Vec::new();
     for grant in policy.in_order() {
         if !grant.path.is_absolute() {
             return Err(Error::Relative { path: grant.path.clone() });
@@ -54,7 +57,12 @@ pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
         let (directory, mode) = match (&metadata, grant.access) {
             (Some(metadata), _) => (metadata.is_dir(), metadata.mode() & 0o7777),
             (None, Access::Empty) => (true, 0o700),
-            (None, _) => continue,
+            (None, access) => {
+                if access == Access::Read && makeable(policy, &path) {
+                    absent.push(path);
+                }
+                continue;
+            }
         };
         found.retain(|other| other.path != path);
         found.push(Place { path, access: grant.access, directory, mode, beneath: None, has_inner: false });
@@ -65,7 +73,13 @@ pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
     links.retain(|(path, _)| !places.iter().any(|place| path.starts_with(&place.path)));
     links.sort();
     links.dedup();
-    Ok(Layout { links, places })
+    Ok(Layout { links, places, absent })
+}
+
+/// Whether a program could make what is not there: its directory is, in a tree that can be written.
+fn makeable(policy: &Policy, path: &Path) -> bool {
+    let Some(parent) = path.parent() else { return false };
+    parent.is_dir() && policy.decides(parent).is_some_and(|grant| grant.access == Access::Write)
 }
 
 /// Says for each place what it lies beneath, and leaves out those that change nothing.
@@ -84,10 +98,27 @@ fn nest(found: Vec<Place>) -> Vec<Place> {
         }
         if let Some(index) = outer {
             places[index].has_inner = true;
+            let pins = pins(&places[index], &place);
+            places.extend(pins);
         }
         places.push(place);
     }
     places
+}
+
+/// Directories between a writable tree and a protected place in it, as places of their own.
+///
+/// A directory can be renamed although something is mounted beneath it, and another put where it was; what is a place
+/// itself cannot.
+fn pins(outer: &Place, inner: &Place) -> Vec<Place> {
+    if outer.access != Access::Write || !matches!(inner.access, Access::Read | Access::Hidden) {
+        return Vec::new();
+    }
+    let between = inner.path.ancestors().skip(1).take_while(|path| *path != outer.path);
+    let pin = |path: &Path| Place { path: path.to_owned(), beneath: Some(Access::Write), ..outer.clone() };
+    let mut pins: Vec<Place> = between.map(pin).collect();
+    pins.reverse();
+    pins
 }
 
 /// The real path of a path, what is there, and the links on the way.

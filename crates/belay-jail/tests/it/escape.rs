@@ -184,16 +184,13 @@ fn the_system_and_protected_parts_of_the_workspace_cannot_be_written() {
             ("open('.git/hooks/pre-commit', 'w')", "EROFS"),
             ("os.unlink('.git/hooks/pre-commit')", "EROFS"),
             ("os.rename('.git/hooks', '.git/hooks2')", "EBUSY"),
-            ("os.rename('.git', '.git2')", "none"),
+            ("os.rename('.git', '.git2')", "EBUSY"),
             ("os.chmod('/usr/bin/env', 0o777)", "EROFS"),
         ];
         for (attempt, error) in cases {
             let got = world.error_of(&format!("attempt(lambda: {attempt})"));
             // Landlock is asked before the mount for some of them, and says it in its own way.
             assert!(got == error || (error == "EROFS" && got == "EACCES"), "{attempt}: {got}");
-            if attempt.contains("git2") {
-                fs::rename(world.path("workspace/.git2"), world.path("workspace/.git")).unwrap();
-            }
         }
     }
 }
