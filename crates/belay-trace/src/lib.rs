@@ -5,9 +5,15 @@
 //! - what is lost is counted and told ([`belay_event::What::Lost`]), and makes the dirty set incomplete;
 //! - nothing from outside the run is reported as the run's: a change by somebody else has no command.
 
+mod clock;
 mod error;
+mod inotify;
 mod options;
+mod ptrace;
+#[allow(dead_code)]
+mod table;
 mod tracer;
+mod unprivileged;
 
 pub use error::{Error, Result};
 pub use options::{Dirty, Engine, Group, Options, Sink};

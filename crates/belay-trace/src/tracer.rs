@@ -2,14 +2,21 @@
 
 use belay_event::{Degraded, ExecSource, FileSource};
 
-use crate::error::Result;
-use crate::options::{Dirty, Options, Sink};
+use crate::error::{Error, Result};
+use crate::options::{Dirty, Engine, Options, Sink};
+use crate::unprivileged::Unprivileged;
 
 /// Watches until it is stopped.
 pub struct Tracer {
     exec: ExecSource,
     files: FileSource,
-    degraded: Vec<Degraded>,
+    means: Means,
+}
+
+/// What does the watching.
+enum Means {
+    /// ptrace and inotify.
+    Unprivileged(Unprivileged),
 }
 
 /// What a tracer saw.
@@ -25,13 +32,28 @@ pub struct Totals {
 
 impl Tracer {
     /// Loads and marks whatever is needed; file changes are seen from here on.
-    pub fn prepare(_options: &Options, _sink: Sink) -> Result<Tracer> {
-        Ok(Tracer { exec: ExecSource::None, files: FileSource::None, degraded: Vec::new() })
+    pub fn prepare(options: &Options, sink: Sink) -> Result<Tracer> {
+        if options.engine == Engine::Privileged {
+            return Err(Error::Unavailable { engine: "the privileged tracer", why: "it is not built in".into() });
+        }
+        let means = Means::Unprivileged(Unprivileged::prepare(options, sink)?);
+        let exec = if options.exec { ExecSource::Ptrace } else { ExecSource::None };
+        let files = if options.files { FileSource::Inotify } else { FileSource::None };
+        Ok(Tracer { exec, files, means })
+    }
+
+    /// The process that will trace, if it is not ours: the held process calls `belay_sys::ptrace::allow_tracer` with it.
+    pub fn tracer_pid(&self) -> Option<u32> {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.tracer_pid(),
+        }
     }
 
     /// Watches the process, which is held before its first instruction, and everything that it starts.
-    pub fn attach(&mut self, _pid: u32) -> Result<()> {
-        Ok(())
+    pub fn attach(&mut self, pid: u32) -> Result<()> {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.attach(pid),
+        }
     }
 
     /// How commands are seen.
@@ -46,19 +68,29 @@ impl Tracer {
 
     /// What is weaker than it could be, and why.
     pub fn degraded(&self) -> &[Degraded] {
-        &self.degraded
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.degraded(),
+        }
     }
 
     /// What changed since the last call; every change that happened before this call is in it, or it is not complete.
     pub fn dirty(&self) -> Dirty {
-        Dirty::default()
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.dirty(),
+        }
     }
 
     /// Hands over every event that already happened; returns once the sink had them.
-    pub fn flush(&self) {}
+    pub fn flush(&self) {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.flush(),
+        }
+    }
 
     /// Hands over the last events and lets go of the processes.
     pub fn stop(self) -> Totals {
-        Totals::default()
+        match self.means {
+            Means::Unprivileged(tracer) => tracer.stop(),
+        }
     }
 }
