@@ -24,6 +24,7 @@ mod pty;
 mod resolve;
 mod root;
 mod signals;
+mod sandbox;
 mod spawn;
 mod stat;
 mod wait;
@@ -52,5 +53,10 @@ pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set
 pub use root::Root;
 pub use signals::catch_signals;
 pub use spawn::{Held, Launch, hold, inherited, is_findable};
+pub use sandbox::{
+    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step,
+    hold_sandboxed, landlock_abi,
+};
+pub use spawn::{Held, Launch, hold, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;
