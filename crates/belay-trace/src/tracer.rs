@@ -1,0 +1,96 @@
+//! The tracer: prepared beside the first snapshot, attached to a held process, asked for what changed.
+
+use belay_event::{Degraded, ExecSource, FileSource};
+
+use crate::error::{Error, Result};
+use crate::options::{Dirty, Engine, Options, Sink};
+use crate::unprivileged::Unprivileged;
+
+/// Watches until it is stopped.
+pub struct Tracer {
+    exec: ExecSource,
+    files: FileSource,
+    means: Means,
+}
+
+/// What does the watching.
+enum Means {
+    /// ptrace and inotify.
+    Unprivileged(Unprivileged),
+}
+
+/// What a tracer saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Commands.
+    pub execs: u64,
+    /// File changes.
+    pub files: u64,
+    /// Events that were lost and counted.
+    pub lost: u64,
+}
+
+impl Tracer {
+    /// Loads and marks whatever is needed; file changes are seen from here on.
+    pub fn prepare(options: &Options, sink: Sink) -> Result<Tracer> {
+        if options.engine == Engine::Privileged {
+            return Err(Error::Unavailable { engine: "the privileged tracer", why: "it is not built in".into() });
+        }
+        let means = Means::Unprivileged(Unprivileged::prepare(options, sink)?);
+        let exec = if options.exec { ExecSource::Ptrace } else { ExecSource::None };
+        let files = if options.files { FileSource::Inotify } else { FileSource::None };
+        Ok(Tracer { exec, files, means })
+    }
+
+    /// The process that will trace, if it is not ours: the held process calls `belay_sys::ptrace::allow_tracer` with it.
+    pub fn tracer_pid(&self) -> Option<u32> {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.tracer_pid(),
+        }
+    }
+
+    /// Watches the process, which is held before its first instruction, and everything that it starts.
+    pub fn attach(&mut self, pid: u32) -> Result<()> {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.attach(pid),
+        }
+    }
+
+    /// How commands are seen.
+    pub fn exec_source(&self) -> ExecSource {
+        self.exec
+    }
+
+    /// How file changes are seen.
+    pub fn file_source(&self) -> FileSource {
+        self.files
+    }
+
+    /// What is weaker than it could be, and why.
+    pub fn degraded(&self) -> &[Degraded] {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.degraded(),
+        }
+    }
+
+    /// What changed since the last call; every change that happened before this call is in it, or it is not complete.
+    pub fn dirty(&self) -> Dirty {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.dirty(),
+        }
+    }
+
+    /// Hands over every event that already happened; returns once the sink had them.
+    pub fn flush(&self) {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.flush(),
+        }
+    }
+
+    /// Hands over the last events and lets go of the processes.
+    pub fn stop(self) -> Totals {
+        match self.means {
+            Means::Unprivileged(tracer) => tracer.stop(),
+        }
+    }
+}
