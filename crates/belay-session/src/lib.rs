@@ -27,10 +27,12 @@ mod recover;
 mod resolve;
 mod retention;
 mod rollback;
+mod run;
 mod snapshot;
 mod status;
 mod timeline;
 mod times;
+mod trigger;
 mod trust;
 mod workspace;
 
@@ -47,13 +49,19 @@ pub use present::Tree;
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
-pub use snapshot::{SnapshotRequest, Taken};
+pub use run::{
+    Answer, Deed, Farewell, Frame, Host, LostRun, ProcessName, Request, RunClient, RunLimits, RunPlan, RunRecord,
+    RunState, RunTotals, TerminalSize, supervise,
+};
+pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
 pub use timeline::Timeline;
 pub use times::{parse_size, parse_span};
+pub use trigger::{Activity, Ask, Triggers};
 pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
+pub use belay_event as event;
 pub use belay_store as store;
 
 pub use belay_sys::on_interrupt;

@@ -113,6 +113,9 @@ pub struct Cause {
     /// The prompt, command or tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+    /// The number of the command in its run whose end, or beginning, asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<u64>,
 }
 
 impl Cause {

@@ -8,17 +8,24 @@ mod bell;
 mod beside;
 mod cgroup;
 mod dir;
+pub mod fanotify;
 mod file;
 mod filesystem;
+mod handle;
 pub mod inotify;
 mod interrupt;
+mod limits;
 mod lock;
 mod map;
+mod pidfd;
 mod process;
 pub mod ptrace;
+mod pty;
 mod resolve;
 mod root;
+mod spawn;
 mod stat;
+mod wait;
 
 pub use bell::Bell;
 pub use beside::Beside;
@@ -28,12 +35,20 @@ pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
+pub use handle::{Handle, Located, handle_of, open_handle, path_of};
 pub use interrupt::on_interrupt;
+pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
+pub use pidfd::{
+    Exit, Process, become_subreaper, descendants, ignore_hangup, reap_children, signal_group, signal_process,
+};
 pub use process::{
     boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
-    self_start_ticks, user_id,
+    self_start_ticks, start_ticks, user_id,
 };
+pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
+pub use spawn::{Held, Launch, hold, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
+pub use wait::wait_readable;

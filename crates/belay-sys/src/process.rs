@@ -96,6 +96,17 @@ fn parse_stat(stat: &[u8]) -> Option<ProcessStat> {
     Some(ProcessStat { running, start })
 }
 
+/// The parent (field 4) in `/proc/<pid>/stat`.
+pub(crate) fn parent_of(stat: &[u8]) -> Option<u32> {
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// When the process of that number started, in clock ticks since boot.
+pub fn start_ticks(pid: u32) -> Option<u64> {
+    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?).map(|stat| stat.start)
+}
+
 fn exists_unseen(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| {

@@ -17,8 +17,8 @@ use belay_sys::{FileType, Root};
 
 use crate::options::Dirty;
 
-mod dirty;
-mod mounts;
+pub(crate) mod dirty;
+pub(crate) mod mounts;
 mod tree;
 
 use dirty::Paths;

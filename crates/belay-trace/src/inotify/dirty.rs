@@ -10,6 +10,11 @@ const PATHS_MAX: usize = 100_000;
 pub(crate) struct Paths(HashSet<Vec<u8>>);
 
 impl Paths {
+    /// Whether this very path is in it.
+    pub(crate) fn contains(&self, path: &[u8]) -> bool {
+        self.0.contains(path)
+    }
+
     /// Adds a path, unless one is there that stands for it.
     pub(crate) fn add(&mut self, path: &[u8]) {
         if self.0.contains(path) || ancestors(path).any(|above| self.0.contains(above)) {

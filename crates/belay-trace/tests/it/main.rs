@@ -7,6 +7,7 @@
 mod files;
 mod mirror;
 mod orphans;
+mod privileged;
 mod processes;
 mod terminal;
 mod unprivileged;

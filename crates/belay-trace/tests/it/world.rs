@@ -143,3 +143,14 @@ pub(crate) fn python() -> Option<&'static str> {
     }
     found.then_some("python3")
 }
+
+/// Whether this machine and user can trace with BPF and fanotify; says aloud what is missing.
+pub(crate) fn able() -> bool {
+    let options =
+        Options { workspace: std::env::temp_dir(), exec: true, files: false, engine: Engine::Privileged, group: None };
+    let prepared = Tracer::prepare(&options, Box::new(|_| {}));
+    if let Err(error) = &prepared {
+        belay_testkit::skip(&format!("no privileged tracer: {error}"));
+    }
+    prepared.is_ok()
+}
