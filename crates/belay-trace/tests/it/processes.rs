@@ -10,7 +10,7 @@ use crate::world::{World, python};
 
 /// Thousands of processes that live for a moment.
 pub(crate) fn short_lives(engine: Engine) {
-    const COUNT: usize = 4000;
+    const COUNT: usize = 2000;
     let mut world = World::new(engine, |_| {});
     let status = world.shell(&format!("i=0; while [ $i -lt {COUNT} ]; do /bin/true $i; i=$((i+1)); done; exit 3"));
     assert_eq!(status.code(), Some(3));
