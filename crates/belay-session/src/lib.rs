@@ -57,7 +57,7 @@ pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     Answer, Deed, Farewell, Frame, Host, LostRun, ProcessName, Request, RunClient, RunLimits, RunPlan, RunRecord,
-    RunState, RunTotals, TerminalSize, supervise,
+    RunState, RunTotals, TerminalSize, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -70,4 +70,4 @@ pub use workspace::{Work, Workspace};
 pub use belay_event as event;
 pub use belay_store as store;
 
-pub use belay_sys::on_interrupt;
+pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

@@ -148,6 +148,8 @@ impl Workspace<'_> {
         faults: Option<&Faults>,
     ) -> Result<Outcome> {
         let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
+        // What a run changes between the capture and the swap would be neither kept nor taken back.
+        let still = self.hold_still()?;
         let recovered = self.recover_locked(work)?;
         let timeline = self.timeline()?;
         let aim = self.aim(&timeline, request)?;
@@ -167,6 +169,12 @@ impl Workspace<'_> {
         tell(Stage::Restoring(&aim.target));
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
+        still.release(&belay_event::Rewound {
+            kind: aim.kind.name().to_owned(),
+            from: safety.id.clone(),
+            to: aim.target.id.clone(),
+            changed: applied.changed,
+        });
         self.tidy_store();
         let left = plan.left.into_iter().chain(applied.left).collect();
         let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
