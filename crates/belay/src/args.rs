@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Redo(c::redo::Args),
     Restore(c::restore::Args),
     History(c::history::Args),
+    Changes(c::changes::Args),
+    Blame(c::blame::Args),
     Cat(c::cat::Args),
     Ls(c::ls::Args),
     Find(c::find::Args),

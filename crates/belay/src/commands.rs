@@ -7,7 +7,9 @@ use crate::context::Context;
 use crate::error::Result;
 
 pub(crate) mod attach;
+pub(crate) mod blame;
 pub(crate) mod cat;
+pub(crate) mod changes;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -52,6 +54,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Redo(args) => redo::run(context, args),
         Command::Restore(args) => restore::run(context, args),
         Command::History(args) => history::run(context, args),
+        Command::Changes(args) => changes::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Cat(args) => cat::run(context, args),
         Command::Ls(args) => ls::run(context, args),
         Command::Find(args) => find::run(context, args),

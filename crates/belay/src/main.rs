@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod patch;
 mod relay;
+mod revert;
 mod rewind;
 mod summary;
 mod ui;

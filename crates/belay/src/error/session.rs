@@ -32,6 +32,9 @@ fn kind_of(error: &Error) -> Kind {
         | Error::NoSnapshots
         | Error::NotInSnapshot { .. }
         | Error::SafetyGone { .. }
+        | Error::UnknownCommand { .. }
+        | Error::NothingChanged { .. }
+        | Error::NoneBefore { .. }
         | Error::NothingTo(_) => Kind::NotFound,
         Error::OutsideWorkspace { .. }
         | Error::BadLabel { .. }
@@ -82,6 +85,13 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NothingTo("redo") => failure.hint("only an undo can be redone, until the next rollback"),
         Error::NothingTo(_) | Error::SafetyGone { .. } => {
             failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
+        }
+        Error::UnknownCommand { count, .. } => {
+            failure.hint(format!("its commands are numbered from 1 to {count}; `belay log` shows them"))
+        }
+        Error::NothingChanged { .. } => failure.hint("`belay changes` shows which commands changed what"),
+        Error::NoneBefore { .. } => {
+            failure.hint("it was thinned or deleted; `belay snapshots` lists what there is to go back to")
         }
         Error::RollbackBusy => failure.hint("try again when it has ended"),
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
