@@ -8,6 +8,7 @@
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
 mod budget;
+mod cause;
 mod clock;
 mod config;
 mod error;
@@ -37,6 +38,7 @@ mod trust;
 mod workspace;
 
 pub use budget::Budget;
+pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
