@@ -221,15 +221,18 @@ impl Walk<'_, '_> {
         if before == after {
             return Ok(());
         }
-        let side = |view: View<'_>, key: Option<Hash>| -> Result<Side> {
-            Ok(Side { node: key.map(|key| view.node(&key)).transpose()?, at: 0 })
+        let (before, after) = match (before, after) {
+            (Some(before), Some(after)) => {
+                let (before, after) = self.sides.before.apart(&before, self.sides.after, &after)?;
+                (Some(before), Some(after))
+            }
+            (before, after) => (
+                before.map(|key| self.sides.before.node(&key)).transpose()?,
+                after.map(|key| self.sides.after.node(&key)).transpose()?,
+            ),
         };
-        self.stack.push(Level {
-            before: side(self.sides.before, before)?,
-            after: side(self.sides.after, after)?,
-            path_len: self.path.len(),
-            opaque,
-        });
+        let side = |node| Side { node, at: 0 };
+        self.stack.push(Level { before: side(before), after: side(after), path_len: self.path.len(), opaque });
         Ok(())
     }
 }

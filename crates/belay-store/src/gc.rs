@@ -13,6 +13,9 @@ use crate::objects::{KeySet, LOCK, MOVE_LOCK, ObjectKind, PACKS, Store};
 use crate::pack::{Pack, PackWriter, Place};
 use crate::tree::{Node, Reference, Segment};
 
+/// Fewer nodes than this are read faster by one thread.
+const NODES_PER_THREAD_MIN: usize = 256;
+
 /// How to collect.
 #[derive(Clone, Copy, Debug)]
 pub struct GcOptions {
@@ -83,30 +86,55 @@ pub(crate) fn mark(store: &Store, snapshots: &[Hash], live: &mut KeySet) -> Resu
             placed.push((store.location(&key)?.ok_or(Error::Missing(key))?, key));
         }
         placed.sort_unstable();
-        for (_, key) in placed {
-            let bytes = store.read(&key)?;
-            references(store, &bytes, live, &mut nodes)?;
+        for found in side_by_side(store, &placed, live) {
+            let (more, objects) = found?;
+            nodes.extend(more);
+            live.extend(objects);
         }
     }
     Ok(())
 }
 
-/// Adds a node's content to `live` and its directories to `nodes`.
-fn references(store: &Store, bytes: &[u8], live: &mut KeySet, nodes: &mut Vec<Hash>) -> Result<()> {
+/// Nodes and other objects that are needed and were not known to be.
+type Needed = (KeySet, KeySet);
+
+/// What the nodes refer to, found by as many threads as there are processors.
+fn side_by_side(store: &Store, placed: &[((u64, u64), Hash)], live: &KeySet) -> Vec<Result<Needed>> {
+    let threads = if placed.len() < NODES_PER_THREAD_MIN { 1 } else { threads() };
+    let find = |part: &[((u64, u64), Hash)]| {
+        let mut needed = Needed::default();
+        part.iter().try_for_each(|(_, key)| references(store, &store.read(key)?, live, &mut needed))?;
+        Ok(needed)
+    };
+    let mut parts = placed.chunks(placed.len().div_ceil(threads));
+    let Some(first) = parts.next() else { return Vec::new() };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || find(part))).collect();
+        let mine = find(first);
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("marking does not panic");
+        std::iter::once(mine).chain(others.into_iter().map(join)).collect()
+    })
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, |count| count.get()).min(8)
+}
+
+/// Adds what a node refers to, unless it is known to be needed.
+fn references(store: &Store, bytes: &[u8], live: &KeySet, needed: &mut Needed) -> Result<()> {
+    let (nodes, objects) = needed;
     Node::references(bytes, &mut |reference| {
         match reference {
-            Reference::Node(key) if !live.contains(&key) => nodes.push(key),
-            Reference::Content(key) => {
-                live.insert(key);
-            }
-            Reference::Segments { list, size } if live.insert(list) => {
+            Reference::Node(key) if !live.contains(&key) => drop(nodes.insert(key)),
+            Reference::Content(key) if !live.contains(&key) => drop(objects.insert(key)),
+            Reference::Segments { list, size } if !live.contains(&list) && objects.insert(list) => {
                 let segments = Segment::decode_list(&store.read(&list)?, size)?;
-                live.extend(segments.iter().filter_map(|segment| match segment {
+                objects.extend(segments.iter().filter_map(|segment| match segment {
                     Segment::Data { key, .. } => Some(*key),
                     Segment::Hole { .. } => None,
                 }));
             }
-            Reference::Node(_) | Reference::Segments { .. } => {}
+            _ => {}
         }
         Ok(())
     })

@@ -1,4 +1,4 @@
-//! Snapshots of a tree: capture, diff, restore, verify and collect, over a content-addressed store.
+//! Snapshots of a tree: capture, diff, restore, merge, verify and collect, over a content-addressed store.
 //!
 //! The crate knows nothing of agents, runs, configuration files or the time of day: whoever calls it
 //! passes those in. Its disk format is `docs/format.md`. Three rules hold for everything in here:
@@ -20,6 +20,7 @@ mod gc;
 mod hash;
 mod history;
 mod manifest;
+mod merge;
 mod objects;
 mod pack;
 mod planted;
@@ -38,6 +39,7 @@ pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
+pub use merge::{Clash, Conflict, Edit, Inverse, Merged, Side, Trees, graft, merge, merge_lines};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
     Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, is_between, plan, tidy_up,

@@ -2,24 +2,27 @@
 
 mod batch;
 mod maintain;
+mod reader;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher as StdHasher};
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 pub(crate) use batch::repack;
 pub use batch::{Batch, Worker};
 pub(crate) use maintain::MOVE_LOCK;
+pub(crate) use reader::Reader;
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::hash::{Algorithm, Hash};
 use crate::pack::{Pack, Place};
-use crate::tree::Node;
+use crate::tree::{Node, Page, Pages, Shape, join};
 
-/// The newest format of a store that this build reads, and the one it writes.
-const FORMAT: u32 = 1;
+/// The newest format of a store that this build reads, and the one it writes; older ones are read.
+pub(crate) const FORMAT: u32 = 2;
 pub(crate) const FORMAT_FILE: &str = "store/format";
 pub(crate) const PACKS: &str = "store/packs";
 pub(crate) const LOCK: &str = "store/lock";
@@ -76,10 +79,13 @@ pub(crate) type KeyMap<T> = HashMap<Hash, T, BuildHasherDefault<KeyHasher>>;
 pub struct Store {
     disk: Arc<dyn Disk>,
     algorithm: Algorithm,
+    /// The format that the store is known to have.
+    format: AtomicU32,
     /// Loaded when the first object is asked for, because listing snapshots needs none.
     packs: RwLock<Option<Arc<Vec<Arc<Pack>>>>>,
     blocks: Mutex<BlockCache>,
     nodes: Mutex<KeyMap<Arc<Node>>>,
+    lists: Mutex<KeyMap<Arc<Pages>>>,
 }
 
 #[derive(Default)]
@@ -92,17 +98,18 @@ struct BlockCache {
 impl Store {
     /// Opens the store beneath `store/` of the disk, creating it with `algorithm` if there is none.
     pub fn open(disk: Arc<dyn Disk>, algorithm: Algorithm) -> Result<Store> {
-        let algorithm = match disk.read(FORMAT_FILE) {
+        let (format, algorithm) = match disk.read(FORMAT_FILE) {
             Ok(text) => read_format(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_format(disk.as_ref(), algorithm)?;
+                write_format(disk.as_ref(), algorithm, &|disk| disk.open(FORMAT_FILE).is_err())?;
                 // Another process may have created it at the same moment, with another algorithm.
                 read_format(&disk.read(FORMAT_FILE).map_err(Error::disk("read", FORMAT_FILE))?)?
             }
             Err(error) => return Err(Error::disk("read", FORMAT_FILE)(error)),
         };
-        let (packs, blocks, nodes) = (RwLock::default(), Mutex::default(), Mutex::default());
-        Ok(Store { disk, algorithm, packs, blocks, nodes })
+        let (packs, blocks) = (RwLock::default(), Mutex::default());
+        let (nodes, lists) = (Mutex::default(), Mutex::default());
+        Ok(Store { disk, algorithm, format: AtomicU32::new(format), packs, blocks, nodes, lists })
     }
 
     /// The disk that the store is on.
@@ -172,13 +179,47 @@ impl Store {
         if let Some(node) = self.nodes.lock().expect("no holder panics").get(key) {
             return Ok(Arc::clone(node));
         }
-        let node = Arc::new(Node::decode(&self.read(key)?)?);
-        let mut nodes = self.nodes.lock().expect("no holder panics");
-        if nodes.len() >= NODE_CACHE_MAX {
-            nodes.clear();
-        }
-        nodes.insert(*key, Arc::clone(&node));
+        let node = match self.shape(key)? {
+            Shape::Whole(node) => return Ok(node),
+            Shape::Pages(pages) => Arc::new(self.join(&pages.list.iter().collect::<Vec<_>>())?),
+        };
+        remember(&self.nodes, key, &node);
         Ok(node)
+    }
+
+    /// How the tree node of that key is stored.
+    pub(crate) fn shape(&self, key: &Hash) -> Result<Shape> {
+        if let Some(pages) = self.lists.lock().expect("no holder panics").get(key) {
+            return Ok(Shape::Pages(Arc::clone(pages)));
+        }
+        if let Some(node) = self.nodes.lock().expect("no holder panics").get(key) {
+            return Ok(Shape::Whole(Arc::clone(node)));
+        }
+        let bytes = self.read(key)?;
+        if Pages::is_list(&bytes) {
+            let pages = Arc::new(Pages::decode(&bytes)?);
+            remember(&self.lists, key, &pages);
+            return Ok(Shape::Pages(pages));
+        }
+        let node = Arc::new(Node::decode(&bytes)?);
+        remember(&self.nodes, key, &node);
+        Ok(Shape::Whole(node))
+    }
+
+    /// One node of the entries of these pages.
+    pub(crate) fn join(&self, pages: &[&Page]) -> Result<Node> {
+        // Not remembered each, since the node that they make up is.
+        join(pages, &mut |page| Ok(Arc::new(Node::decode(&self.read(&page.key)?)?)))
+    }
+
+    /// Raises an older store to this build's format, before the first object that an older build cannot read.
+    fn raise_format(&self) -> Result<()> {
+        if self.format.load(Ordering::Relaxed) < FORMAT {
+            let is_older = |disk: &dyn Disk| disk.read(FORMAT_FILE).is_ok_and(|text| is_older(&text));
+            write_format(self.disk.as_ref(), self.algorithm, &is_older)?;
+            self.format.store(FORMAT, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     /// How much the store holds.
@@ -276,7 +317,19 @@ impl Store {
     }
 }
 
-fn read_format(text: &[u8]) -> Result<Algorithm> {
+fn remember<T>(cache: &Mutex<KeyMap<Arc<T>>>, key: &Hash, value: &Arc<T>) {
+    let mut cache = cache.lock().expect("no holder panics");
+    if cache.len() >= NODE_CACHE_MAX {
+        cache.clear();
+    }
+    cache.insert(*key, Arc::clone(value));
+}
+
+fn is_older(text: &[u8]) -> bool {
+    read_format(text).is_ok_and(|(format, _)| format < FORMAT)
+}
+
+fn read_format(text: &[u8]) -> Result<(u32, Algorithm)> {
     let bad = |detail: &str| Error::corrupt(FORMAT_FILE, detail);
     let text = std::str::from_utf8(text).map_err(|_| bad("it is not text"))?;
     let mut lines = text.lines();
@@ -288,32 +341,39 @@ fn read_format(text: &[u8]) -> Result<Algorithm> {
     if found > FORMAT {
         return Err(Error::TooNew { found, supported: FORMAT });
     }
-    field("hash ").and_then(Algorithm::from_name).ok_or_else(|| bad("it names no known hash"))
+    let algorithm = field("hash ").and_then(Algorithm::from_name).ok_or_else(|| bad("it names no known hash"))?;
+    Ok((found, algorithm))
 }
 
-/// What the format file says in a store that this build creates.
-pub(crate) fn format_text(algorithm: Algorithm) -> String {
-    format!("belay store\nformat {FORMAT}\nhash {}\n", algorithm.name())
+/// What the format file says in a store of that format.
+pub(crate) fn format_text(format: u32, algorithm: Algorithm) -> String {
+    format!("belay store\nformat {format}\nhash {}\n", algorithm.name())
 }
 
-fn write_format(disk: &dyn Disk, algorithm: Algorithm) -> Result<()> {
-    let text = format_text(algorithm);
+/// Writes the format file if, once nobody else does so, it is still wanted.
+fn write_format(disk: &dyn Disk, algorithm: Algorithm, is_wanted: &dyn Fn(&dyn Disk) -> bool) -> Result<()> {
+    let text = format_text(FORMAT, algorithm);
     let temporary = format!("store/format.tmp-{}", std::process::id());
     let _ = disk.remove(&temporary);
-    let published = publish_format(disk, &temporary, text.as_bytes());
+    let published = publish_format(disk, &temporary, text.as_bytes(), is_wanted);
     if !matches!(published, Ok(true)) {
         let _ = disk.remove(&temporary);
     }
     published.map(drop)
 }
 
-/// Returns whether the format file was missing and is there now.
-fn publish_format(disk: &dyn Disk, temporary: &str, text: &[u8]) -> Result<bool> {
+/// Returns whether the format file was wanted and is there now.
+fn publish_format(
+    disk: &dyn Disk,
+    temporary: &str,
+    text: &[u8],
+    is_wanted: &dyn Fn(&dyn Disk) -> bool,
+) -> Result<bool> {
     let mut file = disk.create(temporary).map_err(Error::disk("create", temporary))?;
     file.write(text).and_then(|()| file.sync()).map_err(Error::disk("write", temporary))?;
     let created = disk.lock("store/create.lock", crate::disk::LockMode::Exclusive, true);
     let _lock = created.map_err(Error::disk("lock", "store/create.lock"))?;
-    if disk.open(FORMAT_FILE).is_ok() {
+    if !is_wanted(disk) {
         return Ok(false);
     }
     disk.rename(temporary, FORMAT_FILE).map_err(Error::disk("rename", temporary))?;

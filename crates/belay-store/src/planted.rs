@@ -116,7 +116,8 @@ fn kind(worker: &mut Worker<'_>, leaf: &Leaf, mut entries: Vec<Entry>) -> Kind {
             let node = Node { entries };
             let (files, bytes) = node.totals();
             let identity = node.identity(Algorithm::Blake3);
-            Kind::Dir { node: worker.put(ObjectKind::Tree, &node.encode()).unwrap().0, identity, files, bytes }
+            let node = node.store(&mut |bytes| worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key)).unwrap();
+            Kind::Dir { node, identity, files, bytes }
         }
         Thing::File(bytes) => {
             let hash = match bytes.is_empty() {

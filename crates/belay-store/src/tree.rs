@@ -4,8 +4,12 @@
 //! *identity* leaves out times, owners, inode flags and opaque entries, so that equal trees have equal
 //! identities wherever and whenever they were captured.
 
+mod pages;
+
 use std::collections::HashMap;
 use std::sync::Arc;
+
+pub(crate) use pages::{Page, Pages, Shape, join};
 
 use belay_sys::{FileType, Time};
 
@@ -265,6 +269,12 @@ impl Kind {
         }
     }
 
+    /// A directory with nothing in it.
+    pub(crate) fn empty_dir(algorithm: Algorithm) -> Kind {
+        let node = Node::default();
+        Kind::Dir { node: algorithm.hash(&node.encode()), identity: node.identity(algorithm), files: 0, bytes: 0 }
+    }
+
     fn tag(&self) -> u8 {
         match self {
             Kind::File { content: Content::Whole(_), .. } => 1,
@@ -429,13 +439,9 @@ fn decode_xattrs(input: &mut Decoder<'_>) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
 }
 
 impl Node {
-    /// The bytes under whose hash the node is stored.
+    /// The bytes of the node as one object, under whose hash it is stored unless it is large.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Encoder::default();
-        out.byte(NODE_VERSION);
-        out.number(self.entries.len() as u64);
-        self.entries.iter().for_each(|entry| entry.encode(&mut out));
-        out.bytes
+        pages::encode(&self.entries)
     }
 
     /// Reads a node and checks that its names are sorted, unique and usable.
@@ -457,8 +463,11 @@ impl Node {
         Ok(Node { entries })
     }
 
-    /// Calls `each` with what every entry of an encoded node refers to, without building the node.
+    /// Calls `each` with what a node's object refers to, its pages or what its entries need, without building the node.
     pub(crate) fn references(bytes: &[u8], each: &mut dyn FnMut(Reference) -> Result<()>) -> Result<()> {
+        if Pages::is_list(bytes) {
+            return Pages::decode(bytes)?.list.iter().try_for_each(|page| each(Reference::Node(page.key)));
+        }
         let mut input = Decoder::new(bytes, "a tree node");
         if input.byte()? != NODE_VERSION {
             return Err(input.bad("its version is unknown"));
@@ -536,7 +545,7 @@ impl Node {
 
 /// An object that an entry needs.
 pub(crate) enum Reference {
-    /// The node of a directory.
+    /// The node of a directory, or a page of one.
     Node(Hash),
     /// All bytes of a file.
     Content(Hash),
@@ -582,6 +591,23 @@ impl<'a> View<'a> {
         match self.unwritten.and_then(|nodes| nodes.get(key)) {
             Some(node) => Ok(Arc::clone(node)),
             None => self.store.node(key),
+        }
+    }
+
+    /// Both directories without the pages that they share, and so with every entry in which they differ.
+    pub(crate) fn apart(&self, key: &Hash, other: View<'_>, other_key: &Hash) -> Result<(Arc<Node>, Arc<Node>)> {
+        let (Some(Shape::Pages(ours)), Some(Shape::Pages(theirs))) = (self.shape(key)?, other.shape(other_key)?) else {
+            return Ok((self.node(key)?, other.node(other_key)?));
+        };
+        let (ours, theirs) = ours.apart(&theirs);
+        Ok((Arc::new(self.store.join(&ours)?), Arc::new(other.store.join(&theirs)?)))
+    }
+
+    /// How the store holds the node; `None` if only a preview has it.
+    fn shape(&self, key: &Hash) -> Result<Option<Shape>> {
+        match self.unwritten.is_some_and(|nodes| nodes.contains_key(key)) {
+            true => Ok(None),
+            false => self.store.shape(key).map(Some),
         }
     }
 

@@ -34,12 +34,7 @@ impl Recent {
 }
 
 /// Reads the terminal until nobody sits at it any more.
-pub(super) fn pump(
-    terminal: Arc<File>,
-    log: &Path,
-    control: Control,
-    recent: Recent,
-) -> io::Result<JoinHandle<()>> {
+pub(super) fn pump(terminal: Arc<File>, log: &Path, control: Control, recent: Recent) -> io::Result<JoinHandle<()>> {
     let mut log = Log::open(log)?;
     std::thread::Builder::new().name("terminal".into()).spawn(move || {
         let mut buffer = [0; 16 << 10];

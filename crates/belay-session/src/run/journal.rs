@@ -19,7 +19,8 @@ impl Home {
     pub fn signing_key(&self) -> Result<Key> {
         let disk = self.disk();
         let damaged = || Error::TooNew { name: KEY.to_owned() };
-        let of = |bytes: Vec<u8>| <[u8; 32]>::try_from(bytes).map(|bytes| Key::from_bytes(&bytes)).map_err(|_| damaged());
+        let of =
+            |bytes: Vec<u8>| <[u8; 32]>::try_from(bytes).map(|bytes| Key::from_bytes(&bytes)).map_err(|_| damaged());
         match disk.read(KEY) {
             Ok(bytes) => return of(bytes),
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(Error::disk("read", KEY)(error)),

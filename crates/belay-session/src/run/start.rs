@@ -61,8 +61,7 @@ impl Supervisor<'_> {
         };
         self.prepare(tree.as_ref(), &mut degraded)?;
         let isolation = confine(&mut degraded);
-        self.record.group =
-            tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
+        self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
         let held = match &tree {
             Some(tree) => Some(self.hold(tree, &mut degraded)?),
             None => None,

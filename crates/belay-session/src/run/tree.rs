@@ -196,10 +196,7 @@ impl Tree {
         // Processes that ended took their share of the sum with them.
         let cpu_ns = usage.cpu_ns.saturating_sub(before.cpu_ns);
         let io_bytes = usage.io_bytes.saturating_sub(before.io_bytes);
-        Activity {
-            cpu_percent: cpu_ns as f64 / 1e7 / seconds,
-            io_bytes_per_second: (io_bytes as f64 / seconds) as u64,
-        }
+        Activity { cpu_percent: cpu_ns as f64 / 1e7 / seconds, io_bytes_per_second: (io_bytes as f64 / seconds) as u64 }
     }
 }
 

@@ -185,7 +185,7 @@ impl Hand<'_> {
         dir.entries.sort_by(|a, b| a.0.name.cmp(&b.0.name));
         let (entries, proofs): (Vec<_>, Vec<_>) = dir.entries.into_iter().unzip();
         let node = Node { entries };
-        let key = self.put(ObjectKind::Tree, &node.encode())?;
+        let key = node.store(&mut |bytes| self.put(ObjectKind::Tree, bytes))?;
         let identity = node.identity(self.job.store.algorithm());
         let (files, bytes) = node.totals();
         if self.worker.is_none() {

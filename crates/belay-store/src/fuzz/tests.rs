@@ -18,7 +18,7 @@ use crate::manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 use crate::objects::{ObjectKind, Store};
 use crate::pack::Pack;
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, Update};
-use crate::tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment};
+use crate::tree::{Content, Entry, Kind, Meta, Node, Opaque, Pages, Segment};
 
 /// Numbers from a seed, so that a failure can be had again.
 struct Dice(u64);
@@ -110,6 +110,27 @@ fn nodes() {
             node.identity(Algorithm::Blake3);
             node.totals();
         }
+    });
+}
+
+#[test]
+fn lists_of_pages() {
+    let name = |number: u32| format!("file-{number}").into_bytes();
+    let entries = (10_000..10_400).map(|number| Entry { name: name(number), meta: Meta::default(), kind: Kind::Fifo });
+    let mut list = Vec::new();
+    let large = Node { entries: entries.collect() };
+    large
+        .store(&mut |bytes| {
+            list = bytes.to_vec();
+            Ok(Algorithm::Blake3.hash(bytes))
+        })
+        .unwrap();
+    fuzz("lists of pages", &[list], |bytes| {
+        if let Ok(pages) = Pages::decode(bytes) {
+            assert_eq!(pages.encode(), bytes, "one list has two encodings");
+            assert_eq!(pages.apart(&pages), (Vec::new(), Vec::new()));
+        }
+        let _ = Node::references(bytes, &mut |_| Ok(()));
     });
 }
 

@@ -60,10 +60,42 @@ fn another_handle_finds_what_was_stored_meanwhile() {
 fn a_newer_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(store(&dir));
-    std::fs::write(dir.path().join("store/format"), "belay store\nformat 2\nhash blake3\n").unwrap();
+    std::fs::write(dir.path().join("store/format"), "belay store\nformat 3\nhash blake3\n").unwrap();
     let disk = Arc::new(RealDisk::open(dir.path()).unwrap());
     let refused = Store::open(disk, Algorithm::Blake3).err().unwrap();
-    assert!(matches!(refused, Error::TooNew { found: 2, supported: 1 }), "{refused}");
+    assert!(matches!(refused, Error::TooNew { found: 3, supported: 2 }), "{refused}");
+}
+
+#[test]
+fn an_older_store_is_read_as_it_is_and_raised_by_the_first_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store/format");
+    let file = |number: u32| crate::tree::Entry {
+        name: format!("file-{number:04}").into_bytes(),
+        meta: crate::tree::Meta::default(),
+        kind: crate::tree::Kind::Fifo,
+    };
+    // Format 1 stored every node as one object, however large.
+    let node = Node { entries: (0..1000).map(file).collect() };
+    let whole = put_all(&store(&dir), &[node.encode()])[0];
+    let old = "belay store\nformat 1\nhash blake3\n";
+    std::fs::write(&path, old).unwrap();
+    let store = store(&dir);
+    assert_eq!(*store.node(&whole).unwrap(), node);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), old);
+    let options = crate::verify::VerifyOptions { deep: true, progress: &crate::capture::Quiet };
+    let report = crate::verify::verify(&store, &[], &options).unwrap();
+    assert!(report.damage.is_empty(), "{:?}", report.damage);
+
+    let batch = store.begin().unwrap();
+    let mut worker = batch.worker();
+    let paged = node.store(&mut |bytes| worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key)).unwrap();
+    worker.done().unwrap();
+    batch.finish().unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "belay store\nformat 2\nhash blake3\n");
+    assert_ne!(paged, whole);
+    let store = self::store(&dir);
+    assert_eq!(store.node(&paged).unwrap(), store.node(&whole).unwrap());
 }
 
 #[test]

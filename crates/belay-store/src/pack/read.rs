@@ -1,5 +1,6 @@
 //! Finds objects in a pack and reads its blocks.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -26,6 +27,19 @@ pub(crate) struct Pack {
     fanout: Vec<u32>,
     /// Rows of the object table by first byte of the key, read when first asked for.
     buckets: Vec<OnceLock<Vec<u8>>>,
+}
+
+/// Unpacks with a context that the thread keeps: making one costs as much as unpacking a node.
+fn unpack(stored: &[u8], raw_len: usize) -> std::io::Result<Vec<u8>> {
+    thread_local! {
+        static UNPACKER: RefCell<Option<zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+    }
+    UNPACKER.with_borrow_mut(|slot| {
+        if slot.is_none() {
+            *slot = Some(zstd::bulk::Decompressor::new()?);
+        }
+        slot.as_mut().expect("it was just made").decompress(stored, raw_len)
+    })
 }
 
 impl Pack {
@@ -175,7 +189,7 @@ impl Pack {
     pub(crate) fn raw(&self, block: &Block) -> Result<Vec<u8>> {
         let stored = self.stored(block)?;
         let raw = if block.compressed {
-            zstd::bulk::decompress(&stored, block.raw_len as usize)
+            unpack(&stored, block.raw_len as usize)
                 .map_err(|_| self.bad(&format!("the block at byte {} cannot be unpacked", block.offset)))?
         } else {
             stored
@@ -184,6 +198,25 @@ impl Pack {
             return Err(self.bad(&format!("the block at byte {} has another length", block.offset)));
         }
         Ok(raw)
+    }
+
+    /// The raw bytes of a block, in memory that is used again; only the objects in it tell whether they are right.
+    pub(crate) fn unpack(
+        &self,
+        block: &Block,
+        unpacker: &mut zstd::bulk::Decompressor<'_>,
+        (stored, raw): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<()> {
+        stored.resize(block.stored_len as usize, 0);
+        self.file.read_at(stored, block.offset).map_err(Error::disk("read", &self.name))?;
+        if !block.compressed {
+            std::mem::swap(stored, raw);
+            return Ok(());
+        }
+        raw.clear();
+        raw.reserve(block.raw_len as usize);
+        let unpacked = unpacker.decompress_to_buffer(stored, raw);
+        unpacked.map(drop).map_err(|_| self.bad("a block cannot be unpacked"))
     }
 
     /// Checks the tables as a whole against the hash that names the pack, and the magic at its start.

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
 use crate::objects::{KeySet, PACKS, Store};
-use crate::tree::{Content, Entry, Kind, Node, Segment, View};
+use crate::tree::{Content, Entry, Kind, Node, Segment, Shape, View};
 
 pub(super) fn check(store: &Store, snapshots: &[Hash], options: &VerifyOptions<'_>, findings: &mut Findings) {
     let mut trees = Trees {
@@ -95,11 +95,24 @@ impl Trees<'_> {
             return None;
         }
         let hits = self.hits;
-        let node = self.get(key, path, |store| store.node(key))?;
+        let node = self.node(key, path)?;
         if node.identity(self.store.algorithm()) != *identity || node.totals() != (*files, *bytes) {
             self.hit(&format!("object {key}"), "its directory says something else about it", None, path);
         }
         Some(Level { key: *key, node, at: 0, path_len: path.len(), hits })
+    }
+
+    /// The node of a directory, of whose pages each that is bad is named.
+    fn node(&mut self, key: &Hash, path: &[u8]) -> Option<Arc<Node>> {
+        let pages = match self.get(key, path, |store| store.shape(key))? {
+            Shape::Whole(node) => return Some(node),
+            Shape::Pages(pages) => pages,
+        };
+        let good = pages.list.iter().filter(|page| self.get(&page.key, path, |store| store.join(&[page])).is_some());
+        if good.count() < pages.list.len() {
+            return None;
+        }
+        self.get(key, path, |store| store.node(key))
     }
 
     fn file(&mut self, size: u64, content: &Content, path: &[u8]) {
