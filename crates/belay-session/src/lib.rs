@@ -26,6 +26,7 @@ mod outer;
 mod pools;
 mod present;
 mod record;
+mod record_of_run;
 mod recover;
 mod resolve;
 mod retention;
@@ -68,6 +69,7 @@ pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
 pub use belay_event as event;
+pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

@@ -7,6 +7,7 @@ mod commands;
 mod context;
 mod environment;
 mod error;
+mod past;
 mod patch;
 mod relay;
 mod revert;
