@@ -22,6 +22,7 @@ mod nearest;
 mod outer;
 mod pools;
 mod present;
+mod profile;
 mod record;
 mod recover;
 mod resolve;
@@ -46,6 +47,7 @@ pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::Tree;
+pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
@@ -62,6 +64,7 @@ pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
 pub use belay_event as event;
+pub use belay_jail as jail;
 pub use belay_store as store;
 
 pub use belay_sys::on_interrupt;
