@@ -216,6 +216,30 @@ pub enum Error {
         /// The runs that fit.
         candidates: Vec<String>,
     },
+    /// The run has no command of that number.
+    #[error("{run} has no command {number}")]
+    UnknownCommand {
+        /// The run.
+        run: String,
+        /// The number that was asked for.
+        number: u64,
+        /// How many commands it has.
+        count: u64,
+    },
+    /// The command changed nothing in the workspace that is known of.
+    #[error("command {number} of {run} changed no file of this workspace")]
+    NothingChanged {
+        /// The run.
+        run: String,
+        /// The command.
+        number: u64,
+    },
+    /// No snapshot is left from before a step.
+    #[error("no snapshot from before {step} is left")]
+    NoneBefore {
+        /// The step in words.
+        step: String,
+    },
     /// A run could not be started or followed.
     #[error("{operation}")]
     Run {

@@ -8,6 +8,7 @@
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
 mod budget;
+mod cause;
 mod clock;
 mod config;
 mod error;
@@ -38,6 +39,7 @@ mod trust;
 mod workspace;
 
 pub use budget::Budget;
+pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
@@ -53,7 +55,7 @@ pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     Answer, Deed, Farewell, Frame, Host, LostRun, ProcessName, Request, RunClient, RunLimits, RunPlan, RunRecord,
-    RunState, RunTotals, TerminalSize, supervise,
+    RunState, RunTotals, TerminalSize, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -67,4 +69,4 @@ pub use belay_event as event;
 pub use belay_jail as jail;
 pub use belay_store as store;
 
-pub use belay_sys::on_interrupt;
+pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

@@ -30,7 +30,7 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
-pub use client::RunClient;
+pub use client::{RunClient, inherited};
 pub use lost::LostRun;
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub use wire::{Answer, Deed, Farewell, Frame, Request};

@@ -39,7 +39,7 @@ pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
-pub use merge::{Clash, Conflict, Edit, Inverse, Merged, Side, Trees, graft, merge, merge_lines};
+pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
     Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, is_between, plan, tidy_up,

@@ -169,6 +169,7 @@ impl Core {
             }
             drop(state);
             std::thread::sleep(REST);
+            self.queue.look_around();
         }
     }
 

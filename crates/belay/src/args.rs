@@ -61,6 +61,11 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Run(c::run::Args),
+    Watch(c::watch::Args),
+    Attach(c::attach::Args),
+    Stop(c::stop::Args),
+    Logs(c::logs::Args),
     Snapshot(c::snapshot::Args),
     Snapshots(c::snapshots::Args),
     Status(c::status::Args),
@@ -82,6 +87,8 @@ pub(crate) enum Command {
     Trust(c::trust::Args),
     Demo(c::demo::Args),
     Completions(c::completions::Args),
+    #[command(hide = true)]
+    Supervise(c::supervise::Args),
     #[command(hide = true)]
     Util(c::util::Args),
 }

@@ -6,6 +6,7 @@ use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::Result;
 
+pub(crate) mod attach;
 pub(crate) mod cat;
 pub(crate) mod completions;
 pub(crate) mod config;
@@ -16,22 +17,32 @@ pub(crate) mod find;
 pub(crate) mod forget;
 pub(crate) mod gc;
 pub(crate) mod history;
+pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod redo;
 pub(crate) mod restore;
 pub(crate) mod rollback;
+pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod snapshots;
 pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod supervise;
 pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod util;
 pub(crate) mod verify;
+pub(crate) mod watch;
 pub(crate) mod workspaces;
 
 /// Carries out the command.
 pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
     match cli.command {
+        Command::Run(args) => run::run(context, args),
+        Command::Watch(args) => watch::run(context, args),
+        Command::Attach(args) => attach::run(context, args),
+        Command::Stop(args) => stop::run(context, args),
+        Command::Logs(args) => logs::run(context, args),
         Command::Snapshot(args) => snapshot::run(context, args),
         Command::Snapshots(args) => snapshots::run(context, args),
         Command::Status(args) => status::run(context, args),
@@ -53,6 +64,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Trust(args) => trust::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
+        Command::Supervise(args) => supervise::run(context, args),
         Command::Util(args) => util::run(context, args),
     }
 }

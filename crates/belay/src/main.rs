@@ -8,7 +8,9 @@ mod context;
 mod environment;
 mod error;
 mod patch;
+mod relay;
 mod rewind;
+mod summary;
 mod ui;
 mod view;
 

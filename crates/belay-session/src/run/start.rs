@@ -67,7 +67,7 @@ impl Supervisor<'_> {
             None => None,
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
-        self.tree = tree;
+        self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
         self.announce_start()?;
         self.release(held)?;
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
@@ -139,6 +139,7 @@ impl Supervisor<'_> {
             cwd: cwd.as_fd(),
             stdio: streams.as_fds(),
             terminal: self.terminal.is_some(),
+            tracer: self.tracer.as_ref().and_then(Tracer::tracer_pid),
         };
         let held = belay_sys::hold(&launch).map_err(Error::run("start the command"))?;
         let pid = held.process().pid();

@@ -3,6 +3,7 @@
 
 mod bed;
 mod budget;
+mod cause;
 mod crash;
 mod crowd;
 #[path = "../../../belay-store/tests/it/faulty.rs"]
@@ -11,6 +12,7 @@ mod faulty;
 mod full;
 mod health;
 mod names;
+mod past;
 mod paths;
 mod power;
 mod recover;

@@ -64,6 +64,11 @@ impl Queue {
         Ok(Queue { inotify, bell: Bell::new()?, inner: Mutex::default() })
     }
 
+    /// Whether it matters who runs when.
+    pub(crate) fn minds_who_runs(&self) -> bool {
+        self.inotify.is_some()
+    }
+
     /// Rings when something was appended to an empty queue, or by hand.
     pub(crate) fn bell(&self) -> &Bell {
         &self.bell
@@ -92,6 +97,18 @@ impl Queue {
             }
             (_, lot) => inner.items.extend(lot.map(Item::Files).into_iter().chain([Item::Process(record)])),
         }
+        drop(inner);
+        if silent {
+            self.bell.ring();
+        }
+    }
+
+    /// Takes down who ran up to now, so that a process that began something and then rested is no suspect of what follows.
+    pub(crate) fn look_around(&self) {
+        let mut inner = self.lock();
+        let lot = inner.drain(self.inotify.as_deref());
+        let silent = inner.items.is_empty() && lot.is_some();
+        inner.items.extend(lot.map(Item::Files));
         drop(inner);
         if silent {
             self.bell.ring();
