@@ -7,8 +7,10 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod blame;
 mod budget;
 mod cause;
+mod changes;
 mod clock;
 mod config;
 mod error;
@@ -38,8 +40,10 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use budget::Budget;
 pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
+pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};

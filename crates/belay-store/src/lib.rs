@@ -31,7 +31,7 @@ mod verify;
 mod weigh;
 
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
-pub use diff::{Change, Rename, Scope, Sides, What, diff, relinked, renames};
+pub use diff::{Change, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};

@@ -57,6 +57,5 @@ pub use sandbox::{
     Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step,
     hold_sandboxed, landlock_abi,
 };
-pub use spawn::{Held, Launch, hold, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;

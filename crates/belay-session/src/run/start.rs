@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -39,7 +40,7 @@ impl Streams {
         let streams = Streams([stream(0)?, stream(1)?, stream(2)?]);
         // Whoever waits for the end of a pipe waits for the command, not for us.
         let null = File::options().read(true).write(true).open("/dev/null")?;
-        let log = File::options().create(true).append(true).open(dir.join("supervisor.log"))?;
+        let log = File::options().create(true).append(true).mode(0o600).open(dir.join("supervisor.log"))?;
         rustix::stdio::dup2_stdin(&null)?;
         rustix::stdio::dup2_stdout(&null)?;
         rustix::stdio::dup2_stderr(&log)?;
