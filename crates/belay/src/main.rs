@@ -8,6 +8,7 @@ mod context;
 mod environment;
 mod error;
 mod patch;
+mod profiles;
 mod relay;
 mod rewind;
 mod summary;
