@@ -113,7 +113,7 @@ fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
     view::say_left(ui, &outcome.left);
     let back = match outcome.kind {
         RewindKind::Undo => "belay redo",
-        RewindKind::Rollback | RewindKind::Restore | RewindKind::Redo => "belay undo",
+        RewindKind::Rollback | RewindKind::Restore | RewindKind::Redo | RewindKind::Revert => "belay undo",
     };
     ui.say(format_args!("\nTo undo: {back}"));
 }
