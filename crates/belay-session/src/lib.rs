@@ -25,6 +25,7 @@ mod nearest;
 mod outer;
 mod pools;
 mod present;
+mod profile;
 mod record;
 mod record_of_run;
 mod recover;
@@ -53,12 +54,13 @@ pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::Tree;
+pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    Answer, Deed, Farewell, Frame, Host, LostRun, ProcessName, Request, RunClient, RunLimits, RunPlan, RunRecord,
-    RunState, RunTotals, TerminalSize, inherited, supervise,
+    Answer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host, LostRun, ProcessName, Reach, Request,
+    RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals, TerminalSize, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -70,6 +72,7 @@ pub use workspace::{Work, Workspace};
 
 pub use belay_event as event;
 pub use belay_journal as journal;
+pub use belay_jail as jail;
 pub use belay_store as store;
 
 pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Verify(c::verify::Args),
     Forget(c::forget::Args),
     Workspaces(c::workspaces::Args),
+    Profile(c::profile::Args),
+    Why(c::why::Args),
     Config(c::config::Args),
     Trust(c::trust::Args),
     Demo(c::demo::Args),

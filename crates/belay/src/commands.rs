@@ -23,6 +23,7 @@ pub(crate) mod history;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod profile;
 pub(crate) mod redo;
 pub(crate) mod restore;
 pub(crate) mod rollback;
@@ -40,6 +41,7 @@ pub(crate) mod undo;
 pub(crate) mod util;
 pub(crate) mod verify;
 pub(crate) mod watch;
+pub(crate) mod why;
 pub(crate) mod workspaces;
 
 /// Carries out the command.
@@ -74,6 +76,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Verify(args) => verify::run(context, args),
         Command::Forget(args) => forget::run(context, args),
         Command::Workspaces(args) => workspaces::run(context, args),
+        Command::Profile(args) => profile::run(context, args),
+        Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
         Command::Demo(args) => demo::run(context, args),

@@ -9,6 +9,7 @@ mod environment;
 mod error;
 mod past;
 mod patch;
+mod profiles;
 mod relay;
 mod revert;
 mod rewind;
