@@ -40,7 +40,7 @@ pub use budget::Budget;
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
-pub use forget::{Forget, ForgetReport};
+pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
