@@ -48,7 +48,7 @@ pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
-pub use forget::{Forget, ForgetReport};
+pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};

@@ -230,6 +230,11 @@ impl Store {
         Ok(())
     }
 
+    /// Gives up the nodes that are kept for the next reader.
+    pub(crate) fn forget_nodes(&self) {
+        self.nodes.lock().expect("no holder panics").clear();
+    }
+
     /// How much the store holds.
     pub fn usage(&self) -> Result<Usage> {
         self.reload()?;

@@ -74,6 +74,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
         }
+        Error::InsideHome { .. } => failure.hint("name a directory somewhere else"),
         Error::UnknownSnapshot { nearest, .. } if !nearest.is_empty() => {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
         }
