@@ -48,7 +48,8 @@ pub(crate) fn is_thread_of(thread: u32, process: u32) -> bool {
 pub(crate) fn let_rest(parent: u32) {
     for _ in 0..REST_LOOKS_MAX {
         match fs::read(format!("/proc/{parent}/syscall")) {
-            Ok(text) if text.starts_with(b"running") => std::thread::yield_now(),
+            // Not a yield: on a busy machine that would keep the child halted for a whole slice of somebody else's.
+            Ok(text) if text.starts_with(b"running") => std::hint::spin_loop(),
             _ => return,
         }
     }
