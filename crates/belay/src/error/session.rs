@@ -35,6 +35,8 @@ fn kind_of(error: &Error) -> Kind {
         | Error::UnknownCommand { .. }
         | Error::NothingChanged { .. }
         | Error::NoneBefore { .. }
+        | Error::UnknownRun(_)
+        | Error::AmbiguousRun { .. }
         | Error::NothingTo(_) => Kind::NotFound,
         Error::OutsideWorkspace { .. }
         | Error::BadLabel { .. }
@@ -43,7 +45,13 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ConfigKey { .. }
         | Error::ConfigValue { .. } => Kind::Usage,
         Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::TooNew { .. } => Kind::Damaged,
-        Error::Disk { .. } | Error::Path { .. } => Kind::System,
+        Error::Disk { .. }
+        | Error::Path { .. }
+        | Error::Run { .. }
+        | Error::Trace(_)
+        | Error::Journal(_)
+        | Error::NotFrozen { .. }
+        | Error::NoPreRun(_) => Kind::System,
         _ => Kind::Refused,
     }
 }
@@ -51,7 +59,7 @@ fn kind_of(error: &Error) -> Kind {
 fn message_of(error: &Error) -> String {
     match error {
         // These name an operation as a verb.
-        Error::Disk { .. } | Error::Path { .. } => format!("cannot {error}"),
+        Error::Disk { .. } | Error::Path { .. } | Error::Run { .. } => format!("cannot {error}"),
         _ => error.to_string(),
     }
 }
@@ -66,11 +74,14 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
         }
+        Error::InsideHome { .. } => failure.hint("name a directory somewhere else"),
         Error::UnknownSnapshot { nearest, .. } if !nearest.is_empty() => {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
         }
         Error::UnknownSnapshot { .. } | Error::NoneSoOld { .. } | Error::OnlySafety => failure.hint(LIST),
-        Error::AmbiguousSnapshot { .. } => failure.hint("type more of the id"),
+        Error::UnknownRun(_) => failure.hint("`belay runs` lists them"),
+        Error::NotFrozen { run, .. } => failure.hint(format!("end it with `belay stop {run}`, then try again")),
+        Error::AmbiguousSnapshot { .. } | Error::AmbiguousRun { .. } => failure.hint("type more of the id"),
         Error::NoSnapshots => failure.hint("take one with `belay snapshot`"),
         Error::LabelInUse { id, .. } => {
             failure.hint(format!("choose another label, or delete that one with `belay snapshots delete {id}`"))
