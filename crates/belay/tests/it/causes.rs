@@ -88,7 +88,7 @@ fn turns_are_marked_and_taken_back_without_a_run() {
     world.workspace.file("a", "X\n2\n3\n4\nfive\n");
     world.ok(&["undo", "@turn-1", "-y"]);
     assert_eq!(world.read("a"), "1\n2\n3\n4\nfive\n");
-    let turns: Vec<Value> = world.json(&["snapshots"]).as_array().unwrap().clone();
+    let turns: Vec<Value> = world.json(&["snapshots"])["snapshots"].as_array().unwrap().clone();
     let prompts: Vec<&Value> =
         turns.iter().filter(|turn| turn["type"] == "turn").map(|turn| &turn["cause"]["trigger"]).collect();
     assert_eq!(prompts, ["improve the first line", "and the last"]);
