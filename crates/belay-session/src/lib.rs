@@ -70,4 +70,4 @@ pub use workspace::{Work, Workspace};
 pub use belay_event as event;
 pub use belay_store as store;
 
-pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};
+pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size, wait_readable};

@@ -23,8 +23,8 @@ pub mod ptrace;
 mod pty;
 mod resolve;
 mod root;
-mod signals;
 mod sandbox;
+mod signals;
 mod spawn;
 mod stat;
 mod wait;
@@ -51,11 +51,11 @@ pub use process::{
 };
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
-pub use signals::catch_signals;
-pub use spawn::{Held, Launch, hold, inherited, is_findable};
 pub use sandbox::{
     Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step,
     hold_sandboxed, landlock_abi,
 };
+pub use signals::catch_signals;
+pub use spawn::{Held, Launch, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;

@@ -71,8 +71,9 @@ fn another_key_is_noticed() {
     assert_eq!(verdict.known_key, Some(false));
     assert!(!verdict.is_good());
     assert!(verify_bundle(&mut text.as_bytes(), None).unwrap().is_good());
-    let head: Head =
-        serde_json::from_value(serde_json::from_str::<serde_json::Value>(text.lines().next().unwrap()).unwrap()["head"].clone())
-            .unwrap();
+    let head: Head = serde_json::from_value(
+        serde_json::from_str::<serde_json::Value>(text.lines().next().unwrap()).unwrap()["head"].clone(),
+    )
+    .unwrap();
     assert_eq!(head.key().unwrap(), key().public());
 }

@@ -345,6 +345,7 @@ impl<'w> Supervisor<'w> {
 
     /// After the loop: last events, last snapshots, the end of the journal.
     pub(super) fn settle(&mut self) {
+        self.control.tell_all(&Answer::Finishing);
         if self.record.because.is_some() {
             self.kill();
         }
@@ -413,12 +414,7 @@ impl<'w> Supervisor<'w> {
         let recorded = self.journal.take().map(|journal| journal.finish()).transpose();
         self.record.totals = self.tally.totals;
         let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
-        let left: Vec<u32> = self.tree.as_ref().map(Tree::pids).unwrap_or_default();
-        if left.is_empty()
-            && let Some(tree) = &self.tree
-        {
-            tree.remove();
-        }
+        let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
         let farewell = Farewell {
             run: self.record.clone(),
             unexecuted: self.unexecuted,

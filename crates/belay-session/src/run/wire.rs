@@ -53,6 +53,8 @@ pub enum Answer {
     Status(Box<RunRecord>),
     /// What was asked for cannot be done.
     Refused(String),
+    /// The command ended; what is typed from now on is not for it.
+    Finishing,
     /// The run is over.
     Ended(Box<Farewell>),
 }

@@ -7,7 +7,8 @@ use crate::running::{is_alive, records, until};
 use crate::world::World;
 
 /// A daemon that left its session and its parent, twice; its pid is in the file.
-const DAEMON: &str = "setsid sh -c 'setsid sh -c \"echo \\$\\$ > daemon.pid; exec sleep 300\" & exit' &";
+const DAEMON: &str =
+    "setsid sh -c 'setsid sh -c \"echo \\$\\$ > daemon.pid; exec sleep 300\" & exit' >/dev/null 2>&1 &";
 
 fn daemon_of(world: &World) -> u32 {
     until("the daemon began", || {

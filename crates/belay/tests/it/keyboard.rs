@@ -92,7 +92,8 @@ fn a_shell_has_job_control_and_the_terminal_comes_back_as_it_was() {
     let world = World::new();
     world.workspace.file("a", "a");
     let Some(terminal) = Terminal::open(&world) else { return };
-    terminal.line(&format!("stty -a | md5sum > before; {BELAY} run -q -- env PS1='inside> ' bash --norc --noprofile"));
+    terminal
+        .line(&format!("stty -a | md5sum > before; {BELAY} run -q -- env PS1='in''side> ' bash --norc --noprofile"));
     terminal.shows("inside>");
     terminal.line("sleep 300");
     terminal.keys(&["C-z"]);
@@ -134,7 +135,7 @@ fn leaving_and_coming_back() {
     let world = World::new();
     world.workspace.file("a", "a");
     let Some(terminal) = Terminal::open(&world) else { return };
-    terminal.line(&format!("{BELAY} run -- env PS1='inside> ' bash --norc --noprofile"));
+    terminal.line(&format!("{BELAY} run -- env PS1='in''side> ' bash --norc --noprofile"));
     terminal.shows("inside>");
     terminal.keys(&["C-]", "C-]", "C-]"]);
     terminal.shows("goes on");

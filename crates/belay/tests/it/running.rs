@@ -98,10 +98,12 @@ fn a_run_is_recorded_and_can_be_taken_back() {
 fn the_command_knows_its_run_and_inherits_nothing_of_ours() {
     let mut world = World::new();
     world.workspace.file("a", "a");
-    let ran = world.belay(&["run", "-q", "--", "sh", "-c", "echo $BELAY_RUN; ls /proc/$$/fd; trap"]);
-    let mut lines = ran.stdout.lines();
-    assert!(lines.next().unwrap_or_default().starts_with("run_"), "{ran}");
-    assert_eq!(lines.collect::<Vec<_>>(), ["0", "1", "2"], "{ran}");
+    const SCRIPT: &str = "ls /proc/$$/fd; grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status; umask; ulimit -a; pwd";
+    let mut bare = Command::new("sh");
+    let bare = bare.args(["-c", SCRIPT]).current_dir(world.workspace.path()).stdin(Stdio::null()).output().unwrap();
+    let ran = world.belay(&["run", "-q", "--", "sh", "-c", SCRIPT]);
+    assert_eq!(ran.raw(), String::from_utf8_lossy(&bare.stdout));
+    assert!(world.belay(&["run", "-q", "--", "sh", "-c", "echo $BELAY_RUN"]).stdout.starts_with("run_"));
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn an_ordinary_user_has_the_same() {
     let workspace = home.path().join("ws");
     let run = |arguments: &[&str]| {
         let mut command = user.command(&program, home.path());
-        command.env("BELAY_HOME", home.path().join("belay")).current_dir(&workspace).args(arguments);
+        command.env("BELAY_HOME", home.path().join("kept")).current_dir(&workspace).args(arguments);
         command.stdin(Stdio::null()).output().expect("belay starts")
     };
     std::fs::create_dir(&workspace).unwrap();
