@@ -119,7 +119,7 @@ fn a_terminated_controller_stops_its_run_in_order() {
 
 #[test]
 fn a_signal_to_the_client_reaches_the_command() {
-    let mut world = World::new();
+    let world = World::new();
     world.workspace.file("a", "a");
     let mut command = world.command(&[
         "run",

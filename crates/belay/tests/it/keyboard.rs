@@ -124,10 +124,10 @@ fn an_editor_fills_the_screen_and_follows_its_size() {
     terminal.line(":put =&lines . 'x' . &columns");
     terminal.shows("40x100");
     terminal.line(":wq");
+    until("it ended", || records(&world)[0]["state"] == "ended");
     terminal.line("echo code $?");
     terminal.shows("code 0");
     assert!(world.read("text").contains("40x100"));
-    assert_eq!(records(&world)[0]["state"], "ended");
 }
 
 #[test]
