@@ -25,7 +25,9 @@ mod nearest;
 mod outer;
 mod pools;
 mod present;
+mod profile;
 mod record;
+mod record_of_run;
 mod recover;
 mod resolve;
 mod retention;
@@ -46,18 +48,19 @@ pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
-pub use forget::{Forget, ForgetReport};
+pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::Tree;
+pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    Answer, Deed, Farewell, Frame, Host, LostRun, ProcessName, Request, RunClient, RunLimits, RunPlan, RunRecord,
-    RunState, RunTotals, TerminalSize, inherited, supervise,
+    Answer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host, LostRun, ProcessName, Reach, Request,
+    RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals, TerminalSize, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -68,6 +71,8 @@ pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
 pub use belay_event as event;
+pub use belay_jail as jail;
+pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size, wait_readable};
