@@ -65,7 +65,7 @@ fn stop_ends_the_whole_tree() {
         let mut world = World::new();
         world.workspace.file("a", "a");
         let script = format!("trap '' TERM HUP; {DAEMON} sleep 300; sleep 300");
-        world.ok(&["run", "--isolation", "none", "--isolation", "none", "-q", "--detach", "--", "sh", "-c", &script]);
+        world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "sh", "-c", &script]);
         let daemon = daemon_of(&world);
         assert!(is_alive(daemon));
         world.ok(if now { &["stop", "--now"] } else { &["stop"] });
@@ -94,8 +94,6 @@ fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
         "run",
         "--isolation",
         "none",
-        "--isolation",
-        "none",
         "--",
         "sh",
         "-c",
@@ -122,7 +120,7 @@ fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
 fn a_terminated_controller_stops_its_run_in_order() {
     let mut world = World::new();
     world.workspace.file("a", "a");
-    world.ok(&["run", "--isolation", "none", "--isolation", "none", "-q", "--detach", "--", "sleep", "300"]);
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "sleep", "300"]);
     until("it runs", || records(&world)[0]["state"] == "running");
     kill(supervisor_of(&world), "TERM");
     until("it ended", || records(&world)[0]["state"] == "ended");
@@ -156,7 +154,7 @@ fn nothing_of_a_run_moves_while_files_are_swapped() {
     let log = world.workspace.outside().join("log");
     let script =
         format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());
-    world.ok(&["run", "--isolation", "none", "--isolation", "none", "-q", "--detach", "--", "bash", "-c", &script]);
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "bash", "-c", &script]);
     until("everything changed", || world.has("ready"));
     let outcome = world.json(&["rollback", "-y", "@pre-run"]);
     let nanos = |text: &str| text.parse::<jiff::Timestamp>().expect("a moment").as_nanosecond();
@@ -189,22 +187,7 @@ fn a_run_can_take_itself_back() {
     world.workspace.file("a", "good\n");
     let belay = env!("CARGO_BIN_EXE_belay");
     let script = format!("echo bad > a; {belay} rollback -y @pre-run && cat a");
-    let ran = world.belay(&[
-        "run",
-        "--isolation",
-        "none",
-        "--isolation",
-        "none",
-        "--isolation",
-        "none",
-        "-q",
-        "--",
-        "timeout",
-        "20",
-        "sh",
-        "-c",
-        &script,
-    ]);
+    let ran = world.belay(&["run", "--isolation", "none", "-q", "--", "timeout", "20", "sh", "-c", &script]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "good\n"), "{ran}");
 }
 
@@ -215,7 +198,7 @@ fn a_rollback_that_dies_leaves_nobody_frozen() {
     let log = world.workspace.outside().join("log");
     let script =
         format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());
-    world.ok(&["run", "--isolation", "none", "--isolation", "none", "-q", "--detach", "--", "bash", "-c", &script]);
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "bash", "-c", &script]);
     until("everything changed", || world.has("ready"));
     let mut rollback = world.command(&["rollback", "-q", "-y", "@pre-run"]);
     let mut rollback = rollback.stderr(Stdio::null()).spawn().unwrap();

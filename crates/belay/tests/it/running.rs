@@ -33,7 +33,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 }
 
 fn exit_of(world: &mut World, script: &str) -> i32 {
-    world.belay(&["run", "--isolation", "none", "--isolation", "none", "-q", "--", "sh", "-c", script]).code
+    world.belay(&["run", "--isolation", "none", "-q", "--", "sh", "-c", script]).code
 }
 
 #[test]
@@ -81,8 +81,6 @@ fn a_run_is_recorded_and_can_be_taken_back() {
         "run",
         "--isolation",
         "none",
-        "--isolation",
-        "none",
         "--",
         "sh",
         "-c",
@@ -111,11 +109,11 @@ fn the_command_knows_its_run_and_inherits_nothing_of_ours() {
     const SCRIPT: &str = "ls /proc/$$/fd; grep SigBlk /proc/self/status; umask; ulimit -a; pwd";
     let mut bare = Command::new("sh");
     let bare = bare.args(["-c", SCRIPT]).current_dir(world.workspace.path()).stdin(Stdio::null()).output().unwrap();
-    let ran = world.belay(&["run", "--isolation", "none", "--isolation", "none", "-q", "--", "sh", "-c", SCRIPT]);
+    let ran = world.belay(&["run", "--isolation", "none", "-q", "--", "sh", "-c", SCRIPT]);
     assert_eq!(ran.raw(), String::from_utf8_lossy(&bare.stdout));
     assert!(
         world
-            .belay(&["run", "--isolation", "none", "--isolation", "none", "-q", "--", "sh", "-c", "echo $BELAY_RUN"])
+            .belay(&["run", "--isolation", "none", "-q", "--", "sh", "-c", "echo $BELAY_RUN"])
             .stdout
             .starts_with("run_")
     );
@@ -129,7 +127,7 @@ fn two_runs_in_one_workspace_at_once_both_work() {
         .map(|number| {
             let script = format!("for i in 1 2 3 4 5; do echo $i > run{number}; sleep 0.1; done; exit {number}");
             world
-                .command(&["run", "--isolation", "none", "--isolation", "none", "-q", "--", "sh", "-c", &script])
+                .command(&["run", "--isolation", "none", "-q", "--", "sh", "-c", &script])
                 .spawn()
                 .expect("belay starts")
         })
