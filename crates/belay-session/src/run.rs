@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 use belay_event::{Event, Raw};
 
 use crate::config::Sources;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::workspace::Workspace;
 
@@ -124,6 +124,9 @@ pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result
     let _ = rustix::process::setsid();
     belay_sys::ignore_hangup();
     let record = home.run(id)?;
+    if !record.state.is_open() {
+        return Err(Error::RunOver(record.id));
+    }
     let workspace = home.workspace(&record.workspace, sources)?;
     let mut run = Supervisor::open(&workspace, record, host)?;
     let result = std::thread::scope(|scope| {

@@ -63,7 +63,11 @@ impl Supervisor<'_> {
         let mut degraded = Vec::new();
         let tree = match self.record.is_watch() {
             true => None,
-            false => Some(Tree::prepare(&self.record.id, self.record.limits, &mut degraded)),
+            false => {
+                let home = self.workspace.home();
+                let is_over = |run: &str| home.run(run).is_ok_and(|run| !run.state.is_open());
+                Some(Tree::prepare(&self.record.id, self.record.limits, &is_over, &mut degraded))
+            }
         };
         self.prepare(tree.as_ref(), &mut degraded)?;
         self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
@@ -74,9 +78,9 @@ impl Supervisor<'_> {
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
         self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
         self.announce_start()?;
-        self.release(held)?;
+        // Told before the command shows anything, so that it does not find a word of ours on its screen.
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
-        Ok(())
+        self.release(held)
     }
 
     /// The pre-run snapshot, the tracer and the journal take their time beside each other.

@@ -348,6 +348,7 @@ impl<'w> Supervisor<'w> {
 
     /// After the loop: last events, last snapshots, the end of the journal.
     pub(super) fn settle(&mut self) {
+        self.control.tell_all(&Answer::Finishing);
         if self.record.because.is_some() {
             self.kill();
         }
@@ -414,14 +415,10 @@ impl<'w> Supervisor<'w> {
         let ended = RunEnded { ended: self.record.ended, because: self.record.because.clone(), root: self.last_root() };
         self.happened(vec![self.event(What::RunEnded(ended))]);
         let recorded = self.journal.take().map(|journal| journal.finish()).transpose();
+        let unrecorded = recorded.err().map(|error| chain(&error.into()));
         self.record.totals = self.tally.totals;
         let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
-        let left: Vec<u32> = self.tree.as_ref().map(Tree::pids).unwrap_or_default();
-        if left.is_empty()
-            && let Some(tree) = &self.tree
-        {
-            tree.remove();
-        }
+        let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
         let farewell = Farewell {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
@@ -429,10 +426,10 @@ impl<'w> Supervisor<'w> {
             by_command: self.tally.deeds(),
             paths: self.tally.paths(),
             gaps: self.gaps(),
+            unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
         let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
-        recorded?;
         saved?;
         result
     }
