@@ -10,6 +10,7 @@ mod looking;
 mod manners;
 mod people;
 mod places;
+mod records;
 mod rewinding;
 mod settings;
 mod snapshots;
