@@ -36,6 +36,8 @@ pub struct Launch {
     pub session: bool,
     /// Whether it is killed when the thread that starts it ends.
     pub dies_with_parent: bool,
+    /// The process that will trace it, if that is not ours.
+    pub tracer: Option<u32>,
 }
 
 /// What keeps a program in.
@@ -150,6 +152,7 @@ fn prepare(launch: Launch) -> Result<Recipe> {
         stdio: launch.stdio,
         session: launch.session,
         dies_with_parent: launch.dies_with_parent,
+        tracer: launch.tracer,
     })
 }
 
@@ -314,6 +317,11 @@ impl Held {
         self.program.pid()
     }
 
+    /// Every process of the jail so far.
+    pub fn pids(&self) -> Vec<u32> {
+        self.program.pids()
+    }
+
     /// What keeps it in.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
@@ -347,6 +355,11 @@ impl Running {
     /// Kills the program and everything that it started.
     pub fn kill(&self) -> Result<()> {
         self.program.kill().map_err(|source| Error::Program { what: "kill", source })
+    }
+
+    /// Leaves it to somebody who reaps and ends it and whatever it started.
+    pub fn leave(self) -> Result<belay_sys::Process> {
+        self.program.leave().map_err(|source| Error::Program { what: "find", source })
     }
 
     /// Waits for its end; whatever it left behind in the jail is killed.

@@ -105,6 +105,15 @@ impl Workspace<'_> {
         Ok(Reverted { step: step.info, conflicts: merged.conflicts, outcome: Some(outcome) })
     }
 
+    /// The cause of a snapshot that is taken before a turn: of the run that is going on, if there is one.
+    pub fn next_turn(&self, prompt: Option<String>) -> Result<Cause> {
+        let run = self.home.open_runs(&self.id)?.into_iter().rfind(|run| run.is_live()).map(|run| run.id);
+        let timeline = self.timeline()?;
+        let turns = timeline.snapshots().iter().filter(|snapshot| snapshot.cause.run == run);
+        let turn = turns.filter_map(|snapshot| snapshot.cause.turn).max().unwrap_or_default() + 1;
+        Ok(Cause { run, turn: Some(turn), trigger: prompt, command: None })
+    }
+
     /// What is to be done to `now` so that the step was never made.
     fn inverse(&self, step: &Step, before: &Tree, now: &Tree) -> Result<Merged> {
         let store = self.home.store();

@@ -60,6 +60,14 @@ pub enum Error {
         /// The workspace.
         workspace: PathBuf,
     },
+    /// Belay's home is no place for anything but belay's own.
+    #[error("{} lies inside belay's home {}", .path.display(), .home.display())]
+    InsideHome {
+        /// Belay's home.
+        home: PathBuf,
+        /// What was to be written there.
+        path: PathBuf,
+    },
     /// No snapshot has that name.
     #[error("no snapshot is called {name:?}")]
     UnknownSnapshot {
@@ -258,6 +266,12 @@ pub enum Error {
     /// The snapshot before the run could not be taken, so nothing was run.
     #[error("the snapshot before the run failed, so nothing was run: {0}")]
     NoPreRun(String),
+    /// The command cannot be confined as asked for, so nothing was run.
+    #[error("the command cannot be confined, so nothing was run: {why}")]
+    Confinement {
+        /// Why.
+        why: String,
+    },
     /// A run of this workspace does not hold still, so nothing may be swapped under it.
     #[error("{run} cannot be held still: {why}")]
     NotFrozen {
@@ -292,8 +306,13 @@ impl Error {
 
 /// An error with everything that caused it.
 pub(crate) fn chain(error: &Error) -> String {
+    chain_of(error)
+}
+
+/// The same for an error of another crate.
+pub(crate) fn chain_of(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
+    let mut source = error.source();
     while let Some(cause) = source {
         text.push_str(": ");
         text.push_str(&cause.to_string());

@@ -21,6 +21,8 @@ use rustix::io::retry_on_intr;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid};
 
+use crate::pidfd::Process;
+
 pub use kernel::landlock_abi;
 pub use step::{Attributes, Instruction, Limited, Step};
 
@@ -57,6 +59,8 @@ pub struct Recipe {
     pub session: bool,
     /// Whether it is killed when the thread that starts it ends.
     pub dies_with_parent: bool,
+    /// The process that will trace it, if that is not ours; in namespaces whoever starts it may anyway.
+    pub tracer: Option<u32>,
 }
 
 /// Where a start failed.
@@ -103,8 +107,8 @@ pub fn hold_sandboxed(recipe: &Recipe, place: impl FnOnce(u32) -> io::Result<()>
     let early = |source: io::Error| StartError { stage: Stage::Namespaces, source };
     let kind = (AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC);
     let (ours, theirs) = rustix::net::socketpair(kind.0, kind.1, kind.2, None).map_err(|e| early(e.into()))?;
-    let prepared = child::Prepared::new(recipe, theirs.as_raw_fd(), ours.as_raw_fd());
-    let child = kernel::clone_child(&prepared).map_err(early)?;
+    let mut prepared = child::Prepared::new(recipe, theirs.as_raw_fd(), ours.as_raw_fd());
+    let child = kernel::clone_child(&mut prepared).map_err(early)?;
     drop(theirs);
     let pid = Pid::from_raw(child).ok_or_else(|| early(io::Error::from(io::ErrorKind::InvalidData)))?;
     let held = place(pid.as_raw_nonzero().get().unsigned_abs())
@@ -234,6 +238,13 @@ impl RunningProgram {
         self.status = Some(status);
         self.end_first();
         Ok(status)
+    }
+
+    /// Leaves the program and its namespaces to somebody who reaps and ends all of them.
+    pub fn leave(mut self) -> io::Result<Process> {
+        // From here on there is nothing that dropping would end.
+        self.status = Some(0);
+        Process::open(self.pid())
     }
 
     fn end_first(&mut self) {

@@ -8,7 +8,9 @@ use crate::error::Result;
 
 pub(crate) mod attach;
 pub(crate) mod audit;
+pub(crate) mod blame;
 pub(crate) mod cat;
+pub(crate) mod changes;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -21,6 +23,7 @@ pub(crate) mod history;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod profile;
 pub(crate) mod redo;
 pub(crate) mod restore;
 pub(crate) mod rollback;
@@ -38,6 +41,7 @@ pub(crate) mod undo;
 pub(crate) mod util;
 pub(crate) mod verify;
 pub(crate) mod watch;
+pub(crate) mod why;
 pub(crate) mod workspaces;
 
 /// Carries out the command.
@@ -62,6 +66,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Redo(args) => redo::run(context, args),
         Command::Restore(args) => restore::run(context, args),
         Command::History(args) => history::run(context, args),
+        Command::Changes(args) => changes::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Cat(args) => cat::run(context, args),
         Command::Ls(args) => ls::run(context, args),
         Command::Find(args) => find::run(context, args),
@@ -70,6 +76,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Verify(args) => verify::run(context, args),
         Command::Forget(args) => forget::run(context, args),
         Command::Workspaces(args) => workspaces::run(context, args),
+        Command::Profile(args) => profile::run(context, args),
+        Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
         Command::Demo(args) => demo::run(context, args),

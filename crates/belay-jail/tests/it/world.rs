@@ -95,6 +95,7 @@ impl World {
             stdio,
             session: true,
             dies_with_parent: false,
+            tracer: None,
         }
     }
 

@@ -16,12 +16,14 @@ pub(super) struct Prepared<'a> {
     pub(super) namespaces: Namespaces,
     steps: &'a [Step],
     programs: &'a [CString],
+    /// The arguments, after one place that is free.
     argv: Vec<*const libc::c_char>,
     env: Vec<*const libc::c_char>,
     stdio: Option<[RawFd; 3]>,
     ruleset: RawFd,
     session: bool,
     dies_with_parent: bool,
+    tracer: Option<u32>,
     control: RawFd,
     /// The parent's end, which the child must not keep open.
     parents: RawFd,
@@ -85,24 +87,28 @@ impl<'a> Prepared<'a> {
             namespaces: recipe.namespaces,
             steps: &recipe.steps,
             programs: &recipe.programs,
-            argv: pointers(&recipe.argv),
+            argv: std::iter::once(std::ptr::null()).chain(pointers(&recipe.argv)).collect(),
             env: pointers(&recipe.env),
             stdio: recipe.stdio.as_ref().map(|fds| fds.each_ref().map(AsRawFd::as_raw_fd)),
             ruleset: raw(&recipe.ruleset),
             session: recipe.session,
             dies_with_parent: recipe.dies_with_parent,
+            tracer: recipe.tracer,
             control,
             parents,
         }
     }
 
     /// The child's whole life: waits to be placed, makes the processes, and becomes the program.
-    pub(super) fn live(&self) -> ! {
+    pub(super) fn live(&mut self) -> ! {
         kernel::close(self.parents);
         if !self.wait_for_go() {
             kernel::end(1);
         }
         if self.namespaces == Namespaces::None {
+            if let Some(tracer) = self.tracer {
+                crate::ptrace::allow_tracer(tracer);
+            }
             self.become_program();
         }
         // The program is made a sibling, not a child: whoever started us waits for it, and not we.
@@ -130,14 +136,14 @@ impl<'a> Prepared<'a> {
     }
 
     /// The parent learns who we are before anything can fail.
-    fn begin_program(&self) -> ! {
+    fn begin_program(&mut self) -> ! {
         if !self.wait_for_go() {
             kernel::end(1);
         }
         self.become_program()
     }
 
-    fn become_program(&self) -> ! {
+    fn become_program(&mut self) -> ! {
         if self.dies_with_parent {
             kernel::die_with_parent();
         }
@@ -155,7 +161,7 @@ impl<'a> Prepared<'a> {
             kernel::end(1);
         }
         kernel::default_signals();
-        let errno = kernel::execute(self.programs, &self.argv, &self.env);
+        let errno = kernel::execute(self.programs, &mut self.argv, &self.env);
         self.fail(Stage::Execute, errno)
     }
 

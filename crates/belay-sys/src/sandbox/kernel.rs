@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, RawFd};
@@ -12,6 +12,9 @@ use rustix::io::Errno;
 
 use super::Namespaces;
 use super::child::Prepared;
+
+/// What executes a text that names no interpreter, as `execvp` has it.
+const SHELL: &CStr = c"/bin/sh";
 
 /// What one raw call answered.
 pub(super) type Answer = Result<(), Errno>;
@@ -25,7 +28,7 @@ pub fn landlock_abi() -> Option<u32> {
 }
 
 /// Makes the child, which lives by what was prepared; its number.
-pub(super) fn clone_child(prepared: &Prepared<'_>) -> io::Result<i32> {
+pub(super) fn clone_child(prepared: &mut Prepared<'_>) -> io::Result<i32> {
     let blocked = block_signals();
     // SAFETY: without CLONE_VM the child has its own copy of everything, and all it does is `live`, which neither
     // allocates nor locks nor returns.
@@ -192,8 +195,12 @@ pub(super) fn take_streams(stdio: Option<[RawFd; 3]>, session: bool) -> Result<(
         check(i32::try_from(libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, flags)).unwrap_or(-1))?;
         if session {
             check(libc::setsid())?;
-            // Standard input may be a file; then there is no terminal.
-            libc::ioctl(0, libc::TIOCSCTTY, 0);
+            // Any of the streams may be a file; if all are, there is no terminal.
+            for stream in 0..3 {
+                if libc::isatty(stream) == 1 && libc::ioctl(stream, libc::TIOCSCTTY, 0) == 0 {
+                    break;
+                }
+            }
         }
     }
     Ok(())
@@ -211,11 +218,21 @@ unsafe fn lift(fd: RawFd) -> Result<RawFd, i32> {
 }
 
 /// Tries each place; returns only if none could be executed, with the most telling answer.
-pub(super) fn execute(programs: &[CString], argv: &[*const libc::c_char], env: &[*const libc::c_char]) -> i32 {
+///
+/// What the kernel does not know how to execute is a script of the shell, which `argv` has room for: its first two
+/// places are kept for the shell and the script.
+pub(super) fn execute(programs: &[CString], argv: &mut [*const libc::c_char], env: &[*const libc::c_char]) -> i32 {
     let mut answer = libc::ENOENT;
     for program in programs {
         // SAFETY: both lists end with a null and point into strings that live in the recipe.
-        unsafe { libc::execve(program.as_ptr(), argv.as_ptr(), env.as_ptr()) };
+        unsafe { libc::execve(program.as_ptr(), argv[1..].as_ptr(), env.as_ptr()) };
+        if errno() == libc::ENOEXEC {
+            argv[0] = SHELL.as_ptr();
+            argv[1] = program.as_ptr();
+            // SAFETY: as above.
+            unsafe { libc::execve(SHELL.as_ptr(), argv.as_ptr(), env.as_ptr()) };
+            return libc::ENOEXEC;
+        }
         match errno() {
             libc::ENOENT | libc::ENOTDIR => {}
             libc::EACCES => answer = libc::EACCES,

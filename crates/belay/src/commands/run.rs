@@ -4,15 +4,18 @@ use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
+use belay_session::event::Raw;
+use belay_session::{Confinement, ConfinementEngine, Reach, suits};
 use belay_session::{Farewell, Request, RunClient, RunLimits, RunPlan, RunRecord, Workspace, is_findable};
 use belay_session::{parse_size, parse_span};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::relay::{Outcome, Screen, relay};
-use crate::{summary, view};
+use crate::{profiles, summary, view};
 
 /// Run a command, and keep the way back
 ///
@@ -42,9 +45,25 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     processes: Option<u64>,
 
-    /// What keeps the command in: the strongest that works, or nothing
-    #[arg(long, value_name = "ENGINE", value_parser = ["auto", "none"], default_value = "auto")]
-    isolation: String,
+    /// What keeps the command in: the strongest that works, a jail or no run at all, or nothing
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    isolation: Isolation,
+
+    /// What a confined command may reach; without it, the profile that suits CMD
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+
+    /// Let a confined command read this too
+    #[arg(long, value_name = "PATH")]
+    ro: Vec<PathBuf>,
+
+    /// Let a confined command write this too
+    #[arg(long, value_name = "PATH")]
+    rw: Vec<PathBuf>,
+
+    /// Hide this from a confined command
+    #[arg(long, value_name = "PATH")]
+    hide: Vec<PathBuf>,
 
     /// Make this very directory a workspace, even if it lies inside one
     #[arg(long, hide_short_help = true)]
@@ -55,9 +74,18 @@ pub(crate) struct Args {
     command: Vec<OsString>,
 }
 
+/// What keeps a command in.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Isolation {
+    Auto,
+    Jail,
+    None,
+}
+
 const EXAMPLES: &str = "\
 Examples:
   belay run -- claude
+  belay run --profile strict --ro ~/data -- ./agent.sh
   belay run -- make test
   belay run --time 10m --memory 2GiB -- ./agent.sh
   belay run --detach --label nightly -- ./agent.sh
@@ -101,12 +129,14 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_or_new(&home, &directory, args.here)?;
     let screen = if args.detach { Screen::none() } else { Screen::find() };
+    let confinement = confinement(context, &args, &argv[0], &directory)?;
     let plan = RunPlan {
         argv,
         cwd: directory.as_os_str().as_bytes().to_vec(),
         label: args.label,
         terminal: if args.detach { [true; 3] } else { screen.streams() },
         size: screen.size(),
+        confinement,
         limits: RunLimits { seconds: args.time, memory: args.memory, processes: args.processes },
     };
     let has_terminal = plan.terminal.contains(&true);
@@ -129,6 +159,31 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }
         Outcome::Lost => Err(supervisor_gone(&record)),
     }
+}
+
+/// What the command is confined to; a profile that is not there is an error before anything begins.
+fn confinement(context: &Context<'_>, args: &Args, program: &[u8], directory: &Path) -> Result<Confinement> {
+    let engine = match args.isolation {
+        Isolation::Auto => ConfinementEngine::Auto,
+        Isolation::Jail => ConfinementEngine::Jail,
+        Isolation::None => return Ok(Confinement::default()),
+    };
+    let profile = args.profile.clone().unwrap_or_else(|| suits(program).to_owned());
+    profiles::get(&profiles::read(context)?, &profile)?;
+    let mut paths = Vec::new();
+    for (given, reach) in [(&args.ro, Reach::Read), (&args.rw, Reach::Write), (&args.hide, Reach::Hide)] {
+        for path in given {
+            let path = directory.join(path);
+            // What is hidden need not be there; what is granted must be, or the run would miss it without a word.
+            if reach != Reach::Hide {
+                path.symlink_metadata().map_err(|error| {
+                    Failure::system(format!("cannot grant {}", view::path(&path)), &error).untouched()
+                })?;
+            }
+            paths.push((Raw::from(path.as_os_str().as_bytes()), reach));
+        }
+    }
+    Ok(Confinement { engine, profile, paths })
 }
 
 /// Starts the process that holds the run, and a connection to it.
