@@ -15,7 +15,8 @@ fn after_a_run() -> World {
     let mut world = World::new();
     world.workspace.write("gone.txt", "old\n");
     world.workspace.write("kept.txt", "old\n");
-    let script = "echo new > made.txt; echo more >> kept.txt; /bin/rm gone.txt; : > \"$(printf 'odd\\033[31m')\"; exit 3";
+    let script =
+        "echo new > made.txt; echo more >> kept.txt; /bin/rm gone.txt; : > \"$(printf 'odd\\033[31m')\"; exit 3";
     let ran = world.belay(&["run", "--", "sh", "-c", script]);
     assert_eq!(ran.code, 3, "{ran}");
     world
