@@ -13,6 +13,7 @@ mod looking;
 mod manners;
 mod people;
 mod places;
+mod records;
 mod rewinding;
 mod running;
 mod settings;
