@@ -357,8 +357,8 @@ impl Running {
         self.program.kill().map_err(|source| Error::Program { what: "kill", source })
     }
 
-    /// Leaves it to somebody who reaps and ends it and whatever it started.
-    pub fn leave(self) -> Result<belay_sys::Process> {
+    /// Leaves it to somebody who reaps it; ending the second process, if there is one, ends all that it started.
+    pub fn leave(self) -> Result<(belay_sys::Process, Option<belay_sys::Process>)> {
         self.program.leave().map_err(|source| Error::Program { what: "find", source })
     }
 
