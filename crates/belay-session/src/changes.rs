@@ -1,7 +1,7 @@
 //! What changed since a run began or a snapshot was taken, and who did it.
 
 use belay_event::At;
-use belay_store::{Change, Scope, Step};
+use belay_store::{Change, Scope, Step, What};
 
 use crate::blame::{Span, Touch, once};
 use crate::error::Result;
@@ -97,22 +97,20 @@ impl Workspace<'_> {
     }
 
     /// The paths of a plan that somebody else changed after the run that is rolled back had last touched them.
-    pub fn newer_edits(&self, plan: &RewindPlan, work: Work<'_>) -> Result<Vec<NewerEdit>> {
+    pub fn newer_edits(&self, plan: &RewindPlan) -> Result<Vec<NewerEdit>> {
         let Some(run) = plan.target.cause.run.clone().or_else(|| self.run_since(&plan.target)) else {
             return Ok(Vec::new());
         };
         let span = Span { after: Some(At::from(plan.target.created_at)), until: None };
         let touches = self.all_touches(span)?;
-        let later = self.changed_after(&run, work)?;
+        let last = self.end_of(&run)?;
         let mut newer = Vec::new();
-        for Step { path, .. } in &plan.plan.steps {
-            let last = touches.get(path).and_then(|touches| touches.last());
-            match last {
-                Some(touch) if touch.outside => newer.push(NewerEdit { path: path.clone(), run: None }),
-                Some(touch) if touch.run != run => {
-                    newer.push(NewerEdit { path: path.clone(), run: Some(touch.run.clone()) });
-                }
-                _ if later.contains(path) => newer.push(NewerEdit { path: path.clone(), run: None }),
+        for step in &plan.plan.steps {
+            let path = step.path.clone();
+            match touches.get(&path).and_then(|touches| touches.last()) {
+                Some(touch) if touch.outside => newer.push(NewerEdit { path, run: None }),
+                Some(touch) if touch.run != run => newer.push(NewerEdit { path, run: Some(touch.run.clone()) }),
+                _ if self.is_newer(last.as_ref(), step)? => newer.push(NewerEdit { path, run: None }),
                 _ => {}
             }
         }
@@ -125,14 +123,19 @@ impl Workspace<'_> {
         self.runs_in(span).ok()?.pop().map(|run| run.id)
     }
 
-    /// The paths that are not any more as the run left them.
-    fn changed_after(&self, run: &str, work: Work<'_>) -> Result<std::collections::HashSet<Vec<u8>>> {
+    /// The tree that the run left.
+    fn end_of(&self, run: &str) -> Result<Option<Tree>> {
         let timeline = self.timeline()?;
-        let record = self.home.run(run).ok();
-        let last = record.and_then(|record| record.final_snapshot).and_then(|id| timeline.get(&id).cloned());
-        let Some(last) = last else { return Ok(Default::default()) };
-        let now: Tree = self.present(work)?;
-        let changes = self.changes(&self.tree(&last)?, &now, &Scope::default())?;
-        Ok(changes.into_iter().filter(|change| !change.what().is_nothing()).map(|change| change.path).collect())
+        let last = self.home.run(run).ok().and_then(|run| timeline.get(&run.final_snapshot?));
+        last.map(|last| self.tree(last)).transpose()
+    }
+
+    /// Whether what is there is not what the run left; nobody watched since.
+    fn is_newer(&self, last: Option<&Tree>, step: &Step) -> Result<bool> {
+        let Some(last) = last else { return Ok(false) };
+        Ok(match (self.entry(last, &step.path)?, &step.before) {
+            (Some(then), Some(now)) => !What::between(&then, now).is_nothing(),
+            (then, now) => then.is_some() != now.is_some(),
+        })
     }
 }

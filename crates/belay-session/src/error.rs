@@ -60,6 +60,14 @@ pub enum Error {
         /// The workspace.
         workspace: PathBuf,
     },
+    /// Belay's home is no place for anything but belay's own.
+    #[error("{} lies inside belay's home {}", .path.display(), .home.display())]
+    InsideHome {
+        /// Belay's home.
+        home: PathBuf,
+        /// What was to be written there.
+        path: PathBuf,
+    },
     /// No snapshot has that name.
     #[error("no snapshot is called {name:?}")]
     UnknownSnapshot {

@@ -27,6 +27,7 @@ mod pools;
 mod present;
 mod profile;
 mod record;
+mod record_of_run;
 mod recover;
 mod resolve;
 mod retention;
@@ -47,7 +48,7 @@ pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
-pub use forget::{Forget, ForgetReport};
+pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
@@ -71,6 +72,7 @@ pub use workspace::{Work, Workspace};
 
 pub use belay_event as event;
 pub use belay_jail as jail;
+pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

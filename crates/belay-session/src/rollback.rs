@@ -343,6 +343,7 @@ impl Workspace<'_> {
 
     /// Writes a snapshot, or some paths of it, into a directory that is new or empty.
     pub fn extract(&self, snapshot: &Snapshot, paths: &[Vec<u8>], to: &Path, work: Work<'_>) -> Result<Applied> {
+        self.home.check_outside(to)?;
         let of_snapshot = |error| damaged(&snapshot.id, Error::Store(error));
         let manifest = Manifest::read(self.home.store(), &snapshot.manifest).map_err(of_snapshot)?;
         let options = ApplyOptions {

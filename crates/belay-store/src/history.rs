@@ -127,7 +127,7 @@ fn without(
 }
 
 /// Adds the objects that hold a file's bytes.
-fn content_of(store: &Store, entry: &Entry, objects: &mut BTreeSet<Hash>) -> Result<()> {
+pub(crate) fn content_of(store: &Store, entry: &Entry, objects: &mut BTreeSet<Hash>) -> Result<()> {
     let Kind::File { size: size @ 1.., content } = &entry.kind else { return Ok(()) };
     if let Content::Chunked { list, .. } | Content::Sparse { list } = content {
         objects.insert(*list);

@@ -19,6 +19,7 @@ mod fuzz;
 mod gc;
 mod hash;
 mod history;
+mod holders;
 mod manifest;
 mod merge;
 mod objects;
@@ -38,6 +39,7 @@ pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules
 pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget};
+pub use holders::{content, holders};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};

@@ -19,7 +19,7 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::hash::{Algorithm, Hash};
 use crate::pack::{Pack, Place};
-use crate::tree::{Node, Page, Pages, Shape, join};
+use crate::tree::{Node, Page, Paged, Pages, Shape, join};
 
 /// The newest format of a store that this build reads, and the one it writes; older ones are read.
 pub(crate) const FORMAT: u32 = 2;
@@ -206,6 +206,14 @@ impl Store {
         Ok(Shape::Whole(node))
     }
 
+    /// The tree node of that key with its pages, if it is stored in pages.
+    pub(crate) fn paged(&self, key: &Hash) -> Result<Option<Paged>> {
+        match self.shape(key)? {
+            Shape::Whole(_) => Ok(None),
+            Shape::Pages(pages) => Ok(Some(Paged { pages, node: self.node(key)? })),
+        }
+    }
+
     /// One node of the entries of these pages.
     pub(crate) fn join(&self, pages: &[&Page]) -> Result<Node> {
         // Not remembered each, since the node that they make up is.
@@ -220,6 +228,11 @@ impl Store {
             self.format.store(FORMAT, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Gives up the nodes that are kept for the next reader.
+    pub(crate) fn forget_nodes(&self) {
+        self.nodes.lock().expect("no holder panics").clear();
     }
 
     /// How much the store holds.

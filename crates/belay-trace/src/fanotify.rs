@@ -188,6 +188,11 @@ impl AsFd for Files {
 }
 
 impl Lot {
+    /// Everything that there was.
+    pub(crate) fn all(changes: Vec<Change>, lost: bool) -> Lot {
+        Lot { changes, lost, emptied: true, modified: HashSet::new() }
+    }
+
     fn push(&mut self, notice: &Notice<'_>, action: Action, path: Vec<u8>, to: Option<Vec<u8>>) {
         let change = FileChange { action, to: to.map(Raw::from), ..change(notice, path) };
         self.changes.push(Change { pid: notice.pid, change, told: true });

@@ -307,22 +307,22 @@ impl Watches {
         let root = self.root.dir(b"")?;
         let watch = self.inotify.watch(root.as_fd())?;
         self.tree.set_root(watch);
-        let mut waiting = vec![(watch, Vec::new(), root)];
         let mut buffer = Vec::new();
-        while let Some((parent, path, dir)) = waiting.pop() {
-            let mut names = Vec::new();
-            list(&dir, &mut buffer, &mut |name, dir| {
+        // Names wait, not handles: a directory may have more directories in it than we may have open files.
+        let mut waiting = Vec::new();
+        let mut enter = |watch: i32, path: &[u8], dir: &belay_sys::Dir, waiting: &mut Vec<(i32, Vec<u8>, Vec<u8>)>| {
+            list(dir, &mut buffer, &mut |name, dir| {
                 if dir {
-                    names.push(name.to_vec());
+                    waiting.push((watch, name.to_vec(), join(path, name)));
                 }
             });
-            for name in names {
-                let path = join(&path, &name);
-                if let Some((watch, dir)) = self.watch(&path)
-                    && self.tree.place(watch, parent, &name) == Placed::New
-                {
-                    waiting.push((watch, path, dir));
-                }
+        };
+        enter(watch, b"", &root, &mut waiting);
+        while let Some((parent, name, path)) = waiting.pop() {
+            if let Some((watch, dir)) = self.watch(&path)
+                && self.tree.place(watch, parent, &name) == Placed::New
+            {
+                enter(watch, &path, &dir, &mut waiting);
             }
         }
         let gone: Vec<_> = before.watches().filter(|watch| !self.tree.knows(*watch)).collect();

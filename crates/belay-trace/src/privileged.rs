@@ -8,6 +8,7 @@
 //! - while much happens nobody is woken by it: the thread sleeps a tick and takes everything at once.
 
 mod mapped;
+mod source;
 
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,12 +23,13 @@ use belay_sys::fanotify::Queue;
 use crate::clock::Clock;
 use crate::ebpf::Commands;
 use crate::error::{Error, Result};
-use crate::fanotify::{Change, Files};
+use crate::fanotify::Change;
 use crate::inotify::dirty::Paths;
 use crate::inotify::mounts::Mounts;
 use crate::options::{Dirty, Options, Sink};
-use crate::table::{Charge, Record, Table};
+use crate::table::{Charge, Table};
 use crate::tracer::Totals;
+use source::Source;
 
 /// How long events may lie about while much happens.
 const TICK: Duration = Duration::from_millis(10);
@@ -45,13 +47,14 @@ pub(crate) struct Privileged {
     bell: Option<PipeWriter>,
     exec: ExecSource,
     files: FileSource,
+    degraded: Vec<Degraded>,
 }
 
 struct State {
     clock: Clock,
     table: Table,
     commands: Option<Commands>,
-    files: Option<Files>,
+    files: Option<Source>,
     mounts: Mounts,
     workspace: Vec<u8>,
     dirty: Paths,
@@ -67,10 +70,15 @@ impl Privileged {
     pub(crate) fn prepare(options: &Options, sink: Sink, queue: Queue) -> Result<Privileged> {
         let since = belay_sys::boot_nanos();
         let clock = Clock::start();
-        let files = options.files.then(|| Files::watch(&options.workspace, queue)).transpose()?;
+        let (files, weaker) = options.files.then(|| Source::open(options, queue)).transpose()?.unzip();
         let commands = options.exec.then(|| Commands::load(options.group)).transpose()?;
         let exec = if options.exec { ExecSource::Ebpf } else { ExecSource::None };
-        let source = if options.files { FileSource::Fanotify } else { FileSource::None };
+        let source = match &files {
+            None => FileSource::None,
+            Some(Source::Marked(_)) => FileSource::Fanotify,
+            Some(Source::Watched(_)) => FileSource::Inotify,
+        };
+        let degraded = weaker.flatten().map(|error| shortcoming(&error)).into_iter().collect();
         let workspace = named(&options.workspace).map_err(kernel("name the workspace"))?;
         let state = State {
             clock,
@@ -92,7 +100,7 @@ impl Privileged {
         let thread = std::thread::Builder::new().name("belay-events".into());
         let thread =
             thread.spawn(move || look_after(&theirs, &ears, &descriptors)).map_err(kernel("start a thread"))?;
-        Ok(Privileged { state, thread: Some(thread), bell: Some(bell), exec, files: source })
+        Ok(Privileged { state, thread: Some(thread), bell: Some(bell), exec, files: source, degraded })
     }
 
     /// Follows the held process.
@@ -110,6 +118,11 @@ impl Privileged {
     /// How file changes are seen.
     pub(crate) fn file_source(&self) -> FileSource {
         self.files
+    }
+
+    /// What is weaker than it could be.
+    pub(crate) fn degraded(&self) -> &[Degraded] {
+        &self.degraded
     }
 
     /// Hands over everything that already happened.
@@ -192,7 +205,7 @@ impl State {
     /// Reads both streams, joins them, and hands the events over.
     fn look(&mut self) -> Look {
         let began = belay_sys::boot_nanos();
-        let lot = self.files.as_mut().map(Files::read);
+        let lot = self.files.as_mut().map(Source::read);
         let until = belay_sys::boot_nanos();
         let mut records = Vec::new();
         let lost = self.commands.as_mut().map_or(0, |commands| {
@@ -201,7 +214,7 @@ impl State {
         });
 
         let mut events = Vec::with_capacity(records.len());
-        records.into_iter().for_each(|record| self.learn(record, &mut events));
+        records.into_iter().for_each(|record| self.table.learn(record, &mut events));
         self.lose(lost, until, &mut events);
         let emptied = lot.as_ref().is_none_or(|lot| lot.emptied);
         let mut found = !events.is_empty();
@@ -221,10 +234,6 @@ impl State {
             (self.sink)(events);
         }
         Look { found, emptied }
-    }
-
-    fn learn(&mut self, record: Record, events: &mut Vec<Event>) {
-        self.table.learn(record, events);
     }
 
     fn lose(&mut self, count: u64, at: u64, events: &mut Vec<Event>) {
@@ -257,20 +266,20 @@ impl State {
         }
         let charge = self.table.charge(pid, self.since, until);
         let at = charge.map_or(until, |charge| charge.until.min(until));
-        let by = Actor {
-            pid: (pid != 0).then_some(pid),
+        let by = (pid != 0).then(|| Actor {
+            pid: Some(pid),
             command: charge.and_then(|charge| charge.command),
             exact: charge.is_none_or(|Charge { sure, .. }| sure),
-        };
+        });
         self.totals.files += 1;
-        events.push(Event::new(self.clock.wall(at), What::File(FileChange { by: Some(by), ..change })));
+        events.push(Event::new(self.clock.wall(at), What::File(FileChange { by, ..change })));
     }
 
     fn is_young(&self, change: &FileChange) -> bool {
         debug_assert_eq!(change.action, Action::Modified);
         let start = self.clock.wall(self.since).unix_nanos();
-        let changed = self.files.as_ref().and_then(|files| files.changed_at(change.path.bytes()));
-        changed.is_some_and(|changed| changed >= start)
+        let Some(Source::Marked(files)) = &self.files else { return false };
+        files.changed_at(change.path.bytes()).is_some_and(|changed| changed >= start)
     }
 
     fn take_dirty(&mut self) -> Dirty {
@@ -280,12 +289,21 @@ impl State {
         }
         let mut complete = std::mem::replace(&mut self.complete, self.files.is_some());
         complete &= !self.mounts.changed();
-        let paths = self.dirty.take();
-        if let Some(files) = &mut self.files {
-            if !files.complete() {
+        match &mut self.files {
+            None => {}
+            Some(Source::Watched(watched)) => {
+                let theirs = watched.watches().take_dirty();
+                complete &= theirs.complete;
+                theirs.paths.iter().for_each(|path| self.dirty.add(path));
+            }
+            Some(Source::Marked(files)) if !files.complete() => {
                 complete = false;
                 files.list_again();
             }
+            Some(Source::Marked(_)) => {}
+        }
+        let paths = self.dirty.take();
+        if let Some(Source::Marked(files)) = &self.files {
             complete &= !files.any_linked_elsewhere(&paths);
         }
         Dirty { paths, complete }
@@ -306,6 +324,8 @@ fn kernel(what: &'static str) -> impl FnOnce(io::Error) -> Error {
 
 /// What it means that a layer does not work as root would have it.
 pub(crate) fn shortcoming(error: &Error) -> Degraded {
-    let layer = if matches!(error, Error::Unavailable { engine: "fanotify", .. }) { "files" } else { "exec" };
-    Degraded { layer: layer.into(), why: error.to_string() }
+    let files = matches!(error, Error::Unavailable { engine: "fanotify", .. });
+    let (layer, instead) =
+        if files { ("files", "inotify, which does not name the process") } else { ("exec", "ptrace") };
+    Degraded { layer: layer.into(), why: format!("{error}; {instead}, is used instead") }
 }

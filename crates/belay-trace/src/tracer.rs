@@ -59,7 +59,8 @@ impl Tracer {
 
     fn privileged(tracer: Privileged) -> Tracer {
         let (exec, files) = (tracer.exec_source(), tracer.file_source());
-        Tracer { exec, files, degraded: Vec::new(), means: Means::Privileged(tracer) }
+        let degraded = tracer.degraded().to_vec();
+        Tracer { exec, files, degraded, means: Means::Privileged(tracer) }
     }
 
     /// The process that will trace, if it is not ours: the held process calls `belay_sys::ptrace::allow_tracer` with it.

@@ -7,7 +7,10 @@ use crate::context::Context;
 use crate::error::Result;
 
 pub(crate) mod attach;
+pub(crate) mod audit;
+pub(crate) mod blame;
 pub(crate) mod cat;
+pub(crate) mod changes;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -17,6 +20,7 @@ pub(crate) mod find;
 pub(crate) mod forget;
 pub(crate) mod gc;
 pub(crate) mod history;
+pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod profile;
@@ -24,8 +28,11 @@ pub(crate) mod redo;
 pub(crate) mod restore;
 pub(crate) mod rollback;
 pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod show;
 pub(crate) mod snapshot;
 pub(crate) mod snapshots;
+pub(crate) mod sql;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod supervise;
@@ -45,6 +52,11 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Attach(args) => attach::run(context, args),
         Command::Stop(args) => stop::run(context, args),
         Command::Logs(args) => logs::run(context, args),
+        Command::Runs(args) => runs::run(context, args),
+        Command::Show(args) => show::run(context, args),
+        Command::Log(args) => log::run(context, args),
+        Command::Sql(args) => sql::run(context, args),
+        Command::Audit(args) => audit::run(context, args),
         Command::Snapshot(args) => snapshot::run(context, args),
         Command::Snapshots(args) => snapshots::run(context, args),
         Command::Status(args) => status::run(context, args),
@@ -54,6 +66,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Redo(args) => redo::run(context, args),
         Command::Restore(args) => restore::run(context, args),
         Command::History(args) => history::run(context, args),
+        Command::Changes(args) => changes::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Cat(args) => cat::run(context, args),
         Command::Ls(args) => ls::run(context, args),
         Command::Find(args) => find::run(context, args),

@@ -85,6 +85,6 @@ fn what_somebody_else_changed_last_is_shown_in_the_plan() {
     past.run("one", &[("agent", "2"), ("human", "2")]);
     past.write(None, "human", "3");
     let plan = bed.open().plan_rewind(&request(Goal::To(Some("@pre-run".into())), &[]), work()).unwrap();
-    let newer = bed.open().newer_edits(&plan, work()).unwrap();
+    let newer = bed.open().newer_edits(&plan).unwrap();
     assert_eq!(newer.iter().map(|edit| edit.path.as_slice()).collect::<Vec<_>>(), [b"human"]);
 }

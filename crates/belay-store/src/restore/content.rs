@@ -12,7 +12,7 @@ use belay_sys::{Dir, FileType};
 
 use super::flush::{Flusher, flush_when_asked};
 use super::metadata::{Thing, Wish, is_refusal};
-use super::stage::Handles;
+use super::stage::{Handles, is_gone};
 use super::{Applied, LeftReason, Step, Work, durable};
 use crate::error::{Error, Result};
 use crate::objects::Reader;
@@ -38,6 +38,8 @@ struct Task {
 struct Written {
     /// What is not as it should be: the step, why, and whether it was given up altogether.
     refusals: Vec<(u32, LeftReason, bool)>,
+    /// Those whose directory is gone.
+    gone: Vec<u32>,
     /// The files, if there are few, because they are made durable one by one.
     files: Vec<File>,
 }
@@ -68,7 +70,7 @@ impl<'a> Work<'a> {
         let (flusher, asked) = Flusher::new();
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let queue = Queue { tasks: &tasks, batches: &batches, next, failed, flusher };
-        let Written { refusals, files } = if batches.len() < THREADS {
+        let Written { refusals, gone, files } = if batches.len() < THREADS {
             self.work_off(&queue, few)
         } else {
             self.work_off_together(queue, asked, few)
@@ -77,6 +79,7 @@ impl<'a> Work<'a> {
         for (at, reason, given_up) in refusals {
             if given_up { self.give_up(at, reason, applied) } else { self.note(at, reason, applied) }
         }
+        gone.into_iter().for_each(|at| self.give_up_whole(at, applied));
         Ok(few)
     }
 
@@ -129,6 +132,7 @@ impl<'a> Work<'a> {
             for worker in workers {
                 let mut part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
                 all.refusals.append(&mut part.refusals);
+                all.gone.append(&mut part.gone);
                 all.files.append(&mut part.files);
             }
             Ok(all)
@@ -144,6 +148,7 @@ impl<'a> Work<'a> {
                 let leaf = leaf.inspect_err(|_| queue.failed.store(true, Ordering::Relaxed))?;
                 match leaf {
                     Leaf::GivenUp(reason) => written.refusals.push((task.at, reason, true)),
+                    Leaf::Gone => written.gone.push(task.at),
                     Leaf::Made { refused, file } => {
                         written.refusals.extend(refused.map(|reason| (task.at, reason, false)));
                         written.files.extend(file.filter(|_| few));
@@ -163,7 +168,10 @@ impl<'a> Work<'a> {
         let entry = step.after.as_deref().expect("only what will be there is staged");
         let (place, name) = self.layout.staging_place(at, self.options.prefix);
         let failed = |error| Error::workspace("stage", &step.path)(error);
-        let dir = scribe.handles.get(&place).map_err(failed)?;
+        let dir = match scribe.handles.get(&place) {
+            Err(error) if is_gone(&error) => return Ok(Leaf::Gone),
+            result => result.map_err(failed)?,
+        };
         let inherits = self.inherits(at);
         let mode = self.dresser().birth_mode(&entry.meta, inherits).unwrap_or(0o600);
         let made = match &entry.kind {
@@ -172,6 +180,7 @@ impl<'a> Work<'a> {
         };
         let file = match made {
             Err(error) if is_refusal(&error) => return Ok(Leaf::GivenUp(LeftReason::of(&error))),
+            Err(error) if is_gone(&error) => return Ok(Leaf::Gone),
             result => result.map_err(failed)?,
         };
         if let (Some(file), Kind::File { size, content }) = (&file, &entry.kind) {
@@ -217,6 +226,8 @@ impl<'a> Work<'a> {
 pub(super) enum Leaf {
     /// It may not be made here.
     GivenUp(LeftReason),
+    /// The directory for it is gone.
+    Gone,
     /// It is there, but for the metadata that was refused; a regular file is still open.
     Made { refused: Option<LeftReason>, file: Option<File> },
 }

@@ -71,6 +71,18 @@ impl Work<'_> {
         self.note(at, reason, applied);
     }
 
+    /// Leaves a step, and all that is staged with it, because the directory in which that was done is gone.
+    pub(super) fn give_up_whole(&mut self, at: u32, applied: &mut Applied) {
+        let top = match self.layout.acts[at as usize] {
+            Act::Inside { root } => root,
+            _ => at,
+        };
+        if self.layout.is_staged(top) {
+            self.discard(top);
+            self.give_up(top, LeftReason::ChangedSince, applied);
+        }
+    }
+
     /// Notes that a path was left, or is not in every respect what it should be.
     pub(super) fn note(&self, at: u32, reason: LeftReason, applied: &mut Applied) {
         applied.left.push(Left { path: self.layout.step(at).path.clone(), reason });
@@ -94,9 +106,13 @@ impl Work<'_> {
             self.spare_outsiders(&dir, *at, applied);
         }
         if children.iter().any(|at| matches!(self.layout.acts[*at as usize], Act::Stage { .. })) {
-            let failed = Error::workspace("prepare", path);
-            let found = dir.stat_self().and_then(|stat| self.loosen(&dir, &stat).map(|()| stat));
-            let found = found.map_err(failed)?;
+            let found = match dir.stat_self().and_then(|stat| self.loosen(&dir, &stat).map(|()| stat)) {
+                Err(error) if is_gone(&error) => {
+                    children.into_iter().for_each(|at| self.give_up(at, LeftReason::ChangedSince, applied));
+                    return Ok(());
+                }
+                result => result.map_err(Error::workspace("prepare", path))?,
+            };
             let xattrs = dir.self_xattrs().unwrap_or_default();
             let spot = &mut self.layout.spots[site];
             spot.found = Some(found);
@@ -149,6 +165,7 @@ impl Work<'_> {
                 Err(error) if is_refusal(&error) && matches!(self.layout.acts[at as usize], Act::Stage { .. }) => {
                     self.give_up(at, LeftReason::of(&error), applied);
                 }
+                Err(error) if is_gone(&error) => self.give_up_whole(at, applied),
                 result => result.map_err(Error::workspace("stage", &self.layout.step(at).path))?,
             }
         }
@@ -195,6 +212,7 @@ impl Work<'_> {
                 // Where links cannot be made, the content is worth more than the link.
                 Err(_) => match self.write_one(&mut scribe, at)? {
                     Leaf::GivenUp(reason) => Some(reason),
+                    Leaf::Gone => Some(LeftReason::ChangedSince),
                     Leaf::Made { .. } => {
                         copied = true;
                         self.note(at, LeftReason::NotPermitted, applied);
@@ -240,8 +258,17 @@ impl Work<'_> {
         let dirs: Vec<u32> = self.layout.staged().rev().filter(|at| self.layout.step(*at).becomes_dir()).collect();
         let mut handles = Handles::new(self.root);
         for at in dirs {
+            if !self.layout.is_staged(at) {
+                continue;
+            }
             let step = self.layout.step(at);
-            let refused = self.finish_dir(&mut handles, at, step).map_err(Error::workspace("stage", &step.path))?;
+            let refused = match self.finish_dir(&mut handles, at, step) {
+                Err(error) if is_gone(&error) => {
+                    self.give_up_whole(at, applied);
+                    continue;
+                }
+                result => result.map_err(Error::workspace("stage", &step.path))?,
+            };
             if let Some(reason) = refused {
                 self.note(at, reason, applied);
             }
@@ -295,6 +322,11 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the directory in which something was to be done is not there any more.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Why everything in a directory is left that cannot be opened.

@@ -89,7 +89,7 @@ pub(crate) fn commands_in_turn(engine: Engine) {
     let mut right = 0;
     for _ in 0..5 {
         let mut world = World::new(engine, |_| {});
-        let script = "sh -c 'echo 1 > one'; sleep 0.02; mkdir d; sleep 0.02; cp one d/two; sleep 0.02; rm one";
+        let script = "sh -c 'echo 1 > one'; mkdir d; cp one d/two; rm one";
         assert!(world.shell(script).success());
         let story = world.end();
         story.assert_whole();
@@ -119,4 +119,38 @@ pub(crate) fn somebody_else(engine: Engine) {
     let change = story.files()[0];
     assert_eq!((change.action, change.path.lossy().as_ref()), (Action::Created, "theirs"));
     assert_eq!(change.by.and_then(|by| by.command), None);
+}
+
+const FEW_WATCHES: &str = "BELAY_TEST_FEW_WATCHES";
+
+/// Not a test by itself: what [`the_limit_of_watches`] starts where the kernel gives only a few.
+pub(crate) fn with_few_watches(engine: Engine) {
+    if std::env::var_os(FEW_WATCHES).is_none() {
+        return;
+    }
+    let world = World::new(engine, |root| (0..40).for_each(|n| fs::create_dir(root.join(format!("d{n}"))).unwrap()));
+    let told = world.tracer.degraded().iter().any(|degraded| degraded.why.contains("max_user_watches"));
+    assert!(told, "{:?}", world.tracer.degraded());
+    fs::write(world.at("d0/f"), "").unwrap();
+    assert!(!world.tracer.dirty().complete);
+    assert!(!world.tracer.dirty().complete);
+    println!("it was told");
+}
+
+/// If the kernel refuses more watches that is told, and no dirty set is complete.
+pub(crate) fn the_limit_of_watches(test: &str) {
+    let script = "echo 10 > /proc/sys/user/max_inotify_watches && exec \"$0\" \"$@\"";
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--nocapture"])
+        .env(FEW_WATCHES, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("unshare:") || said.contains("max_inotify_watches") {
+        return belay_testkit::skip("no user namespace in which watches can be limited");
+    }
+    assert!(output.status.success(), "{said}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("it was told"));
 }

@@ -10,7 +10,7 @@ use crate::world::{World, python};
 
 /// Thousands of processes that live for a moment.
 pub(crate) fn short_lives(engine: Engine) {
-    const COUNT: usize = 4000;
+    const COUNT: usize = 2000;
     let mut world = World::new(engine, |_| {});
     let status = world.shell(&format!("i=0; while [ $i -lt {COUNT} ]; do /bin/true $i; i=$((i+1)); done; exit 3"));
     assert_eq!(status.code(), Some(3));
@@ -178,4 +178,33 @@ pub(crate) fn nothing_foreign(engine: Engine) {
     story.assert_whole();
     let [mine] = story.named("true")[..] else { panic!("{:?}", story.execs()) };
     assert_eq!(mine.argv[1].lossy(), "mine");
+}
+
+/// Whoever runs the tests need not have told git a name.
+const ADA: &str = "export GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@example.org; \
+                   export GIT_COMMITTER_NAME=Ada GIT_COMMITTER_EMAIL=ada@example.org;";
+
+/// A rebase of many commits, checked against what git itself wrote down: its every command and its every child.
+pub(crate) fn a_rebase(engine: Engine) {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let mut world = World::new(engine, |root| {
+        belay_testkit::repository(root);
+        let script = "git checkout -qb main 2>/dev/null; git commit -q --allow-empty -m base; git checkout -qb side; \
+                      for i in $(seq 40); do echo $i > f$i; git add f$i; git commit -qm $i; done; \
+                      git checkout -q main; git commit -q --allow-empty -m more; git checkout -q side";
+        let made = Command::new("sh").args(["-c", &format!("{ADA} {script}")]).current_dir(root).status().unwrap();
+        assert!(made.success());
+    });
+    let script =
+        format!("{ADA} GIT_TRACE2_EVENT={} git rebase -q --exec 'git status -s' main >/dev/null", log.path().display());
+    assert!(world.shell(&script).success());
+    let story = world.end();
+    story.assert_whole();
+    let log = std::fs::read_to_string(log.path()).unwrap();
+    let started = log.lines().filter(|line| line.contains(r#""event":"start""#)).count();
+    assert!(started > 40, "git said little:\n{log}");
+    let seen = story.execs().iter().filter(|exec| exec.exe.lossy().ends_with("/git")).count();
+    assert_eq!(seen, started);
+    let children = log.lines().filter(|line| line.contains(r#""event":"child_start""#)).count();
+    assert!(story.totals.execs as usize > children);
 }

@@ -70,6 +70,21 @@ fn somebody_else() {
 }
 
 #[test]
+fn with_few_watches() {
+    files::with_few_watches(Unprivileged);
+}
+
+#[test]
+fn the_limit_of_watches() {
+    files::the_limit_of_watches("unprivileged::with_few_watches");
+}
+
+#[test]
+fn a_rebase() {
+    processes::a_rebase(Unprivileged);
+}
+
+#[test]
 fn job_control() {
     terminal::job_control(Unprivileged);
 }

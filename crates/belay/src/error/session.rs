@@ -32,6 +32,9 @@ fn kind_of(error: &Error) -> Kind {
         | Error::NoSnapshots
         | Error::NotInSnapshot { .. }
         | Error::SafetyGone { .. }
+        | Error::UnknownCommand { .. }
+        | Error::NothingChanged { .. }
+        | Error::NoneBefore { .. }
         | Error::UnknownRun(_)
         | Error::AmbiguousRun { .. }
         | Error::NothingTo(_) => Kind::NotFound,
@@ -71,6 +74,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
         }
+        Error::InsideHome { .. } => failure.hint("name a directory somewhere else"),
         Error::UnknownSnapshot { nearest, .. } if !nearest.is_empty() => {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
         }
@@ -92,6 +96,13 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NothingTo("redo") => failure.hint("only an undo can be redone, until the next rollback"),
         Error::NothingTo(_) | Error::SafetyGone { .. } => {
             failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
+        }
+        Error::UnknownCommand { count, .. } => {
+            failure.hint(format!("its commands are numbered from 1 to {count}; `belay log` shows them"))
+        }
+        Error::NothingChanged { .. } => failure.hint("`belay changes` shows which commands changed what"),
+        Error::NoneBefore { .. } => {
+            failure.hint("it was thinned or deleted; `belay snapshots` lists what there is to go back to")
         }
         Error::RollbackBusy => failure.hint("try again when it has ended"),
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
