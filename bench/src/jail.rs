@@ -93,6 +93,7 @@ fn jail(workspace: &Path, network: Network) -> Result<Duration> {
     grants.push(Grant::new(workspace, Access::Write));
     let policy = Policy {
         grants,
+        kept: Vec::new(),
         network,
         identity: Identity { uid: 1000, gid: 1000 },
         limits: Limits::default(),
