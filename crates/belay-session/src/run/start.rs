@@ -246,7 +246,9 @@ impl Supervisor<'_> {
             self.pump = Some(pump.map_err(Error::run("read the terminal"))?);
         }
         match held.release() {
-            Ok(process) => wait_for(process, self.wakes.clone()).map_err(Error::run("wait for the command")),
+            Ok((process, jail)) => {
+                wait_for(process, jail, self.wakes.clone()).map_err(Error::run("wait for the command"))
+            }
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
                 self.unexecuted = Some(errno);
@@ -260,10 +262,15 @@ impl Supervisor<'_> {
 
 const NOT_FOUND: i32 = rustix::io::Errno::NOENT.raw_os_error();
 
-fn wait_for(process: Process, wakes: std::sync::mpsc::Sender<Wake>) -> io::Result<()> {
+fn wait_for(process: Process, jail: Option<Process>, wakes: std::sync::mpsc::Sender<Wake>) -> io::Result<()> {
     std::thread::Builder::new().name("waiter".into()).spawn(move || {
         // It cannot be waited for only if it is gone.
         let _ = process.wait(None);
+        if let Some(jail) = jail {
+            // Whatever the command left behind could still write, and nobody would record it.
+            let _ = jail.signal(rustix::process::Signal::KILL.as_raw());
+            let _ = jail.wait(None);
+        }
         let _ = wakes.send(Wake::ChildExited);
     })?;
     Ok(())

@@ -8,6 +8,7 @@ mod erasing;
 mod full_disk;
 mod hostile;
 mod interrupted;
+mod jailed;
 mod keyboard;
 mod looking;
 mod manners;
