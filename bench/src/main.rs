@@ -7,11 +7,13 @@ mod dirty;
 mod edits;
 mod error;
 mod floors;
+mod journal;
 mod measure;
 mod place;
 mod rows;
 mod table;
 mod tools;
+mod trace;
 mod verdict;
 
 use std::process::ExitCode;
@@ -33,6 +35,17 @@ enum Command {
     Dirty(dirty::Args),
     /// Run belay, its peers and the floors in turn and print the table.
     Store(rows::Args),
+    /// Record many file events and print how fast they were taken.
+    Journal(journal::Args),
+    /// Run workloads bare, under strace and under belay, and print the table.
+    Trace(trace::Args),
+    /// Run a command and write into FILE how many nanoseconds it took.
+    #[command(hide = true)]
+    Timed {
+        file: std::path::PathBuf,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -40,6 +53,9 @@ fn main() -> ExitCode {
         Command::Floors(args) => floors::run(&args),
         Command::Dirty(args) => dirty::run(&args),
         Command::Store(args) => rows::run(&args),
+        Command::Journal(args) => journal::run(&args),
+        Command::Trace(args) => trace::run(&args),
+        Command::Timed { file, words } => trace::timed(&file, &words),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

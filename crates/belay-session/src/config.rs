@@ -234,7 +234,7 @@ impl Settings {
         }
     }
 
-    fn texts(&self, name: &str) -> Vec<String> {
+    pub(crate) fn texts(&self, name: &str) -> Vec<String> {
         match self.value(name) {
             Value::Texts(items) => items.clone(),
             other => unreachable!("{name} is a list, not {other:?}"),
@@ -305,7 +305,7 @@ fn known(origin: &str, name: &str) -> Result<&'static Key> {
     keys::find(name).ok_or_else(|| Error::ConfigKey {
         origin: origin.to_owned(),
         key: name.to_owned(),
-        nearest: nearest(name, KEYS.iter().map(|key| key.name)),
+        nearest: nearest(name, keys::names()),
     })
 }
 

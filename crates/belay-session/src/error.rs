@@ -60,6 +60,14 @@ pub enum Error {
         /// The workspace.
         workspace: PathBuf,
     },
+    /// Belay's home is no place for anything but belay's own.
+    #[error("{} lies inside belay's home {}", .path.display(), .home.display())]
+    InsideHome {
+        /// Belay's home.
+        home: PathBuf,
+        /// What was to be written there.
+        path: PathBuf,
+    },
     /// No snapshot has that name.
     #[error("no snapshot is called {name:?}")]
     UnknownSnapshot {
@@ -205,6 +213,73 @@ pub enum Error {
         /// What it should be.
         expected: String,
     },
+    /// No run has that name.
+    #[error("no run is called {0:?}")]
+    UnknownRun(String),
+    /// Several runs have that name.
+    #[error("{name:?} could be any of {}", .candidates.join(", "))]
+    AmbiguousRun {
+        /// What was asked for.
+        name: String,
+        /// The runs that fit.
+        candidates: Vec<String>,
+    },
+    /// The run has no command of that number.
+    #[error("{run} has no command {number}")]
+    UnknownCommand {
+        /// The run.
+        run: String,
+        /// The number that was asked for.
+        number: u64,
+        /// How many commands it has.
+        count: u64,
+    },
+    /// The command changed nothing in the workspace that is known of.
+    #[error("command {number} of {run} changed no file of this workspace")]
+    NothingChanged {
+        /// The run.
+        run: String,
+        /// The command.
+        number: u64,
+    },
+    /// No snapshot is left from before a step.
+    #[error("no snapshot from before {step} is left")]
+    NoneBefore {
+        /// The step in words.
+        step: String,
+    },
+    /// A run could not be started or followed.
+    #[error("{operation}")]
+    Run {
+        /// What was tried.
+        operation: &'static str,
+        /// The operating system's answer.
+        #[source]
+        source: io::Error,
+    },
+    /// Nothing can be traced as it was asked for.
+    #[error(transparent)]
+    Trace(#[from] belay_trace::Error),
+    /// The journal of a run failed.
+    #[error(transparent)]
+    Journal(#[from] belay_journal::Error),
+    /// The snapshot before the run could not be taken, so nothing was run.
+    #[error("the snapshot before the run failed, so nothing was run: {0}")]
+    NoPreRun(String),
+    /// The command cannot be confined as asked for, so nothing was run.
+    #[error("the command cannot be confined, so nothing was run: {why}")]
+    Confinement {
+        /// Why.
+        why: String,
+    },
+    /// A run of this workspace does not hold still, so nothing may be swapped under it.
+    #[error("{run} cannot be held still: {why}")]
+    NotFrozen {
+        /// The run.
+        run: String,
+        /// Why not.
+        why: String,
+    },
     /// Snapshots are switched off by the configuration.
     #[error("snapshots.disabled is set by {origin}")]
     Disabled {
@@ -219,8 +294,29 @@ impl Error {
         move |source| Error::Disk { operation, name, source }
     }
 
+    pub(crate) fn run(operation: &'static str) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Run { operation, source }
+    }
+
     pub(crate) fn path(operation: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::Path { operation, path, source }
     }
+}
+
+/// An error with everything that caused it.
+pub(crate) fn chain(error: &Error) -> String {
+    chain_of(error)
+}
+
+/// The same for an error of another crate.
+pub(crate) fn chain_of(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
 }

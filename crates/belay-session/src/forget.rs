@@ -1,17 +1,37 @@
 //! Erasing a path from all history, with proof.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
-use belay_store::{Forgotten, GcOptions, Hash, Manifest};
+use belay_store::{Forgotten, GcOptions, Hash, Manifest, Worker};
+use jiff::Timestamp;
 
 use crate::error::Result;
+use crate::home::Home;
+use crate::identity::Index;
 use crate::record::{Record, Rewritten, Snapshot};
-use crate::workspace::Workspace;
+use crate::timeline::Timeline;
+use crate::workspace::{Workspace, publish, timeline_name};
 
 /// What forgetting would touch.
 #[derive(Clone, Debug, Default)]
 pub struct Forget {
     /// The paths beneath the workspace.
+    pub paths: Vec<Vec<u8>>,
+    /// The snapshots that hold one of them.
+    pub snapshots: Vec<Snapshot>,
+    /// What other workspaces hold of the same content, if that is to go, too.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// What another workspace holds of the content that is to be forgotten.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    /// The workspace's id.
+    pub workspace: String,
+    /// Where it is, or was.
+    pub directory: PathBuf,
+    /// The paths beneath it.
     pub paths: Vec<Vec<u8>>,
     /// The snapshots that hold one of them.
     pub snapshots: Vec<Snapshot>,
@@ -49,7 +69,29 @@ impl Workspace<'_> {
                 snapshots.push(snapshot.clone());
             }
         }
-        Ok(Forget { paths: paths.to_vec(), snapshots })
+        Ok(Forget { paths: paths.to_vec(), snapshots, elsewhere: Vec::new() })
+    }
+
+    /// Which snapshots hold the paths, and which other paths of any workspace ever held the same content.
+    pub fn plan_forget_everywhere(&self, paths: &[Vec<u8>]) -> Result<Forget> {
+        let mut plan = self.plan_forget(paths)?;
+        let manifests: BTreeSet<Hash> = plan.snapshots.iter().map(|snapshot| snapshot.manifest).collect();
+        let mut objects = BTreeSet::new();
+        for manifest in &manifests {
+            objects.extend(belay_store::content(self.home.store(), manifest, paths)?);
+        }
+        for identity in &Index::read(self.home.disk())?.known {
+            let timeline = Timeline::read(self.home.disk(), &timeline_name(&identity.id))?;
+            let (found, snapshots) = holders(self.home, &timeline, &objects)?;
+            if identity.id == self.id {
+                plan.paths.extend(found.into_iter().filter(|path| !is_beneath_any(path, paths)));
+                plan.snapshots = merged(plan.snapshots, snapshots);
+            } else if !found.is_empty() {
+                let (workspace, directory) = (identity.id.clone(), identity.path());
+                plan.elsewhere.push(Elsewhere { workspace, directory, paths: found, snapshots });
+            }
+        }
+        Ok(plan)
     }
 
     /// Rewrites those snapshots without the paths, and frees what only they needed.
@@ -57,47 +99,103 @@ impl Workspace<'_> {
         let store = self.home.store();
         let batch = store.begin()?;
         let mut worker = batch.worker();
-        let mut done: HashMap<Hash, Forgotten> = HashMap::new();
-        for snapshot in &plan.snapshots {
-            if !done.contains_key(&snapshot.manifest)
-                && let Some(forgotten) = belay_store::forget(store, &mut worker, &snapshot.manifest, &plan.paths)?
-            {
-                done.insert(snapshot.manifest, forgotten);
-            }
-        }
+        let own = rewrite(self.home, &mut worker, &plan.snapshots, &plan.paths)?;
+        let rewrite_other = |other: &Elsewhere| rewrite(self.home, &mut worker, &other.snapshots, &other.paths);
+        let others: Vec<Done> = plan.elsewhere.iter().map(rewrite_other).collect::<Result<_>>()?;
         worker.done()?;
         let (_, guard) = batch.finish()?;
         let now = self.home.options.clock.now();
-        let mut ids: BTreeSet<String> = BTreeSet::new();
-        let timeline = self.publish(|timeline| {
-            let mut rewritten = Vec::new();
-            for snapshot in timeline.snapshots() {
-                let Some(new) = done.get(&snapshot.manifest) else { continue };
-                let counts = Manifest::read(store, &new.key)?.counts;
-                ids.insert(snapshot.id.clone());
-                rewritten.push(Rewritten {
-                    id: snapshot.id.clone(),
-                    root: new.identity,
-                    manifest: new.key,
-                    files: counts.files,
-                    bytes: counts.bytes,
-                });
-            }
-            Ok(if rewritten.is_empty() {
-                Vec::new()
-            } else {
-                vec![Record::Forget { rewritten, at: timeline.instant(now) }]
-            })
-        })?;
+        let mut ids = BTreeSet::new();
+        let timeline = self.publish(|timeline| record(self.home, timeline, &own, now, &mut ids))?;
+        let is_own = |snapshot: &&Snapshot| ids.contains(&snapshot.id);
+        let mut rewritten: Vec<Snapshot> = timeline.snapshots().iter().filter(is_own).cloned().collect();
+        for (other, done) in plan.elsewhere.iter().zip(&others) {
+            let mut ids = BTreeSet::new();
+            let decide = |timeline: &Timeline| record(self.home, timeline, done, now, &mut ids);
+            let timeline = publish(self.home, &other.workspace, None, decide)?.timeline;
+            rewritten.extend(timeline.snapshots().iter().filter(|snapshot| ids.contains(&snapshot.id)).cloned());
+        }
         drop(guard);
         // Every pack that holds a byte of it is written anew, however little that is.
         let collected = self.home.collect(&GcOptions { dry_run: false, waste_percent_min: 0, wait: true })?;
-        let objects: BTreeSet<Hash> = done.values().flat_map(|forgotten| forgotten.objects.iter().copied()).collect();
-        let mut report = ForgetReport { freed_bytes: collected.freed_bytes, ..ForgetReport::default() };
+        let done = std::iter::once(&own).chain(&others).flat_map(HashMap::values);
+        let objects: BTreeSet<Hash> = done.flat_map(|forgotten| forgotten.objects.iter().copied()).collect();
+        let mut report = ForgetReport { rewritten, freed_bytes: collected.freed_bytes, ..ForgetReport::default() };
         for object in objects {
             if store.contains(&object)? { report.shared.push(object) } else { report.gone.push(object) }
         }
-        report.rewritten = timeline.snapshots().iter().filter(|snapshot| ids.contains(&snapshot.id)).cloned().collect();
         Ok(report)
     }
+}
+
+/// What each manifest was rewritten to.
+type Done = HashMap<Hash, Forgotten>;
+
+fn rewrite(home: &Home, worker: &mut Worker<'_>, snapshots: &[Snapshot], paths: &[Vec<u8>]) -> Result<Done> {
+    let mut done = Done::new();
+    for snapshot in snapshots {
+        if !done.contains_key(&snapshot.manifest)
+            && let Some(forgotten) = belay_store::forget(home.store(), worker, &snapshot.manifest, paths)?
+        {
+            done.insert(snapshot.manifest, forgotten);
+        }
+    }
+    Ok(done)
+}
+
+/// What a timeline has to say about it; `ids` gets the snapshots that it is about.
+fn record(
+    home: &Home,
+    timeline: &Timeline,
+    done: &Done,
+    now: Timestamp,
+    ids: &mut BTreeSet<String>,
+) -> Result<Vec<Record>> {
+    let mut rewritten = Vec::new();
+    for snapshot in timeline.snapshots() {
+        let Some(new) = done.get(&snapshot.manifest) else { continue };
+        let counts = Manifest::read(home.store(), &new.key)?.counts;
+        ids.insert(snapshot.id.clone());
+        rewritten.push(Rewritten {
+            id: snapshot.id.clone(),
+            root: new.identity,
+            manifest: new.key,
+            files: counts.files,
+            bytes: counts.bytes,
+        });
+    }
+    let at = timeline.instant(now);
+    Ok(if rewritten.is_empty() { Vec::new() } else { vec![Record::Forget { rewritten, at }] })
+}
+
+/// The paths that hold one of the objects in any snapshot, and those snapshots.
+fn holders(home: &Home, timeline: &Timeline, objects: &BTreeSet<Hash>) -> Result<(Vec<Vec<u8>>, Vec<Snapshot>)> {
+    let mut known: BTreeMap<Hash, bool> = BTreeMap::new();
+    let (mut paths, mut snapshots) = (BTreeSet::new(), Vec::new());
+    for snapshot in timeline.snapshots() {
+        let holds = match known.get(&snapshot.manifest) {
+            Some(holds) => *holds,
+            None => {
+                let found = belay_store::holders(home.store(), &snapshot.manifest, objects)?;
+                let holds = !found.is_empty();
+                paths.extend(found);
+                holds
+            }
+        };
+        known.insert(snapshot.manifest, holds);
+        if holds {
+            snapshots.push(snapshot.clone());
+        }
+    }
+    Ok((paths.into_iter().collect(), snapshots))
+}
+
+fn is_beneath_any(path: &[u8], dirs: &[Vec<u8>]) -> bool {
+    dirs.iter().any(|dir| path == dir || path.starts_with(dir) && path.get(dir.len()) == Some(&b'/'))
+}
+
+/// Both lists in the order of their numbers, each snapshot once.
+fn merged(a: Vec<Snapshot>, b: Vec<Snapshot>) -> Vec<Snapshot> {
+    let all: BTreeMap<u64, Snapshot> = a.into_iter().chain(b).map(|snapshot| (snapshot.number, snapshot)).collect();
+    all.into_values().collect()
 }

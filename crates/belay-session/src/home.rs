@@ -173,6 +173,18 @@ impl Home {
         }
     }
 
+    /// Refuses to write anything of the user's into belay's home, by whatever path.
+    pub(crate) fn check_outside(&self, path: &Path) -> Result<()> {
+        // The last of the directories above it that exists says where it will be, whatever links are in between.
+        let existing = path.ancestors().find_map(|above| above.canonicalize().ok());
+        match (Place::look(&self.path), existing) {
+            (Some(own), Some(existing)) if holds(&own, &existing) => {
+                Err(Error::InsideHome { home: self.path.clone(), path: path.to_path_buf() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses a workspace that holds belay's home or lies in it, by whatever paths.
     fn check_apart(&self, place: &Place) -> Result<()> {
         let (home, workspace) = (self.path.clone(), place.path.clone());

@@ -7,7 +7,10 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod blame;
 mod budget;
+mod cause;
+mod changes;
 mod clock;
 mod config;
 mod error;
@@ -22,38 +25,54 @@ mod nearest;
 mod outer;
 mod pools;
 mod present;
+mod profile;
 mod record;
+mod record_of_run;
 mod recover;
 mod resolve;
 mod retention;
 mod rollback;
+mod run;
 mod snapshot;
 mod status;
 mod timeline;
 mod times;
+mod trigger;
 mod trust;
 mod workspace;
 
+pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use budget::Budget;
+pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
+pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
-pub use forget::{Forget, ForgetReport};
+pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::Tree;
+pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
-pub use snapshot::{SnapshotRequest, Taken};
+pub use run::{
+    Answer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host, LostRun, ProcessName, Reach, Request,
+    RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals, TerminalSize, inherited, supervise,
+};
+pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
 pub use timeline::Timeline;
 pub use times::{parse_size, parse_span};
+pub use trigger::{Activity, Ask, Triggers};
 pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
+pub use belay_event as event;
+pub use belay_jail as jail;
+pub use belay_journal as journal;
 pub use belay_store as store;
 
-pub use belay_sys::on_interrupt;
+pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

@@ -113,6 +113,9 @@ pub struct Cause {
     /// The prompt, command or tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
+    /// The number of the command in its run whose end, or beginning, asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<u64>,
 }
 
 impl Cause {
@@ -201,6 +204,8 @@ pub enum RewindKind {
     Redo,
     /// `belay restore`.
     Restore,
+    /// `belay undo` of one step, with what came later kept.
+    Revert,
 }
 
 impl RewindKind {
@@ -211,11 +216,12 @@ impl RewindKind {
             RewindKind::Undo => "undo",
             RewindKind::Redo => "redo",
             RewindKind::Restore => "restore",
+            RewindKind::Revert => "revert",
         }
     }
 }
 
-/// A rollback, undo, redo or restore that was carried out.
+/// A rollback, undo, redo, restore or revert that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewound {
     /// Names this operation, in its intent and in its record.

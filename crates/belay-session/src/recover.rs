@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use belay_store::{Entry, Left, LeftReason, Manifest, Plan, Step, View, tidy_up};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, chain};
 use crate::intent::{Intent, Pending};
 use crate::rollback::Recovered;
 use crate::snapshot::Look;
@@ -162,16 +162,4 @@ fn is_shared_dir(plan: &Plan, path: &[u8]) -> bool {
 
 fn is_beneath(path: &[u8], dir: &[u8]) -> bool {
     path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/") || (dir.is_empty() && !rest.is_empty()))
-}
-
-/// An error with everything that caused it.
-fn chain(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }

@@ -33,13 +33,21 @@ pub struct SnapshotRequest {
     pub all: bool,
     /// Read every byte instead of trusting the stat cache.
     pub full: bool,
-    /// Every path that may have changed since the latest snapshot, from somebody who saw all changes; only they
-    /// are looked at.
-    pub dirty: Option<Vec<Vec<u8>>>,
+    /// What may have changed since a snapshot, from somebody who saw all changes; only that is looked at.
+    pub dirty: Option<Dirty>,
     /// What caused it.
     pub cause: Cause,
     /// The pool it goes into; none for a snapshot that is only in the timeline.
     pub pool: Option<Pool>,
+}
+
+/// Every path that may have changed since a snapshot began to be taken.
+#[derive(Clone, Debug)]
+pub struct Dirty {
+    /// The snapshot.
+    pub since: String,
+    /// The paths; a directory stands for everything beneath it.
+    pub paths: Vec<Vec<u8>>,
 }
 
 impl Default for SnapshotRequest {
@@ -99,7 +107,7 @@ impl Workspace<'_> {
         self.check(&before, request)?;
         let mut thinned = self.make_room(false)?;
         let base = self.base_of(&before, request)?;
-        let dirty = base.as_ref().zip(request.dirty.as_deref());
+        let dirty = base.as_ref().zip(request.dirty.as_ref().map(|dirty| dirty.paths.as_slice()));
         let look = Look { all: request.all, full: request.full, keep: None, dirty };
         let captured = match self.capture(look, work) {
             Err(Error::Store(error)) if error.is_no_space() => {
@@ -139,10 +147,9 @@ impl Workspace<'_> {
 
     /// The snapshot that the dirty paths of a request are to be seen against.
     fn base_of(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<Option<Manifest>> {
-        match timeline.latest() {
-            Some(latest) if request.dirty.is_some() => Ok(Some(Manifest::read(self.home.store(), &latest.manifest)?)),
-            _ => Ok(None),
-        }
+        // A snapshot that is gone by now cannot be built upon; then everything is looked at.
+        let base = request.dirty.as_ref().and_then(|dirty| timeline.get(&dirty.since));
+        Ok(base.map(|base| Manifest::read(self.home.store(), &base.manifest)).transpose()?)
     }
 
     fn check(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<()> {
@@ -159,11 +166,22 @@ impl Workspace<'_> {
 
     /// Lists a capture in the timeline.
     pub(crate) fn name(&self, captured: &Captured, request: &SnapshotRequest) -> Result<Snapshot> {
+        self.name_tree(&captured.manifest, captured.key, captured.stored_bytes, request)
+    }
+
+    /// Lists a tree in the timeline that the store holds, and that gc is kept away from.
+    pub(crate) fn name_tree(
+        &self,
+        manifest: &Manifest,
+        key: Hash,
+        stored_bytes: u64,
+        request: &SnapshotRequest,
+    ) -> Result<Snapshot> {
         let now = self.home.options.clock.now();
         let timeline = self.publish(|timeline| {
             self.check(timeline, request)?;
             let place = place(timeline, request.pool, self.settings.pools())?;
-            let counts = captured.manifest.counts;
+            let counts = manifest.counts;
             Ok(vec![Record::Snapshot(Box::new(Snapshot {
                 id: self.free_id(timeline),
                 number: timeline.next_number(),
@@ -177,13 +195,13 @@ impl Workspace<'_> {
                 parent: timeline.latest().map(|latest| latest.id.clone()),
                 created_at: timeline.instant(now),
                 backend: Backend::Objects,
-                size_delta: captured.stored_bytes,
+                size_delta: stored_bytes,
                 files: counts.files,
                 bytes: counts.bytes,
                 gaps: counts.gaps,
                 all: request.all,
-                root: captured.manifest.identity,
-                manifest: captured.key,
+                root: manifest.identity,
+                manifest: key,
                 replaces: place.replaces,
             }))])
         })?;

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::hash::{Algorithm, Hash};
 use crate::manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 use crate::objects::{ObjectKind, Store, Worker};
-use crate::tree::{Content, Entry, Kind, Node, Opaque, Segment, View};
+use crate::tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 
 /// Calls `each` for every captured path of a snapshot that `matches`, parents before children, in the order of names.
 pub fn find_path(
@@ -73,7 +73,7 @@ pub fn forget(store: &Store, worker: &mut Worker<'_>, snapshot: &Hash, paths: &[
         return Err(Error::Invalid("the whole workspace cannot be forgotten, only paths in it".to_string()));
     }
     let old = Manifest::read(store, snapshot)?;
-    let mut edit = Edit { store, nodes: HashMap::new() };
+    let mut edit = Editor::new(store);
     let mut objects = BTreeSet::new();
     let mut forgotten = Vec::new();
     let mut shortest_first = scope.paths().to_vec();
@@ -127,7 +127,7 @@ fn without(
 }
 
 /// Adds the objects that hold a file's bytes.
-fn content_of(store: &Store, entry: &Entry, objects: &mut BTreeSet<Hash>) -> Result<()> {
+pub(crate) fn content_of(store: &Store, entry: &Entry, objects: &mut BTreeSet<Hash>) -> Result<()> {
     let Kind::File { size: size @ 1.., content } = &entry.kind else { return Ok(()) };
     if let Content::Chunked { list, .. } | Content::Sparse { list } = content {
         objects.insert(*list);
@@ -141,12 +141,50 @@ fn content_of(store: &Store, entry: &Entry, objects: &mut BTreeSet<Hash>) -> Res
 }
 
 /// The directories of a tree that are being changed, by their paths.
-struct Edit<'a> {
+pub(crate) struct Editor<'a> {
     store: &'a Store,
     nodes: HashMap<Vec<u8>, Node>,
+    root: Option<Meta>,
 }
 
-impl Edit<'_> {
+impl<'a> Editor<'a> {
+    pub(crate) fn new(store: &'a Store) -> Editor<'a> {
+        Editor { store, nodes: HashMap::new(), root: None }
+    }
+
+    /// Puts an entry at `path`, or removes what is there; parents are set before what is beneath them.
+    pub(crate) fn set(&mut self, root: &Entry, path: &[u8], entry: Option<&Entry>) -> Result<()> {
+        if path.is_empty() {
+            self.root = entry.map(|entry| entry.meta.clone());
+            return self.open(b"", root).map(drop);
+        }
+        let mut here = root.clone();
+        let mut dir = Vec::new();
+        for name in parent(path).split(|byte| *byte == b'/').filter(|name| !name.is_empty()) {
+            let found = self.open(&dir, &here)?.and_then(|node| node.get(name));
+            // What lies in a directory that went is gone with it.
+            let Some(entry) = found else { return Ok(()) };
+            here = entry.clone();
+            dir = join(&dir, name);
+        }
+        if self.open(&dir, &here)?.is_none() {
+            return Ok(());
+        }
+        let node = self.nodes.get_mut(&dir).expect("it was just opened");
+        let name = path.rsplit(|byte| *byte == b'/').next().expect("a split yields at least one part");
+        match (node.find(name), entry) {
+            (Ok(at), Some(entry)) => node.entries[at] = entry.clone(),
+            (Err(at), Some(entry)) => node.entries.insert(at, entry.clone()),
+            (Ok(at), None) => drop(node.entries.remove(at)),
+            (Err(_), None) => {}
+        }
+        let is_empty = |entry: &&Entry| entry.kind == Kind::empty_dir(self.store.algorithm());
+        if entry.filter(is_empty).is_some() {
+            self.nodes.insert(path.to_vec(), Node::default());
+        }
+        Ok(())
+    }
+
     /// Makes the entry at `path` opaque; returns what it was, if it was captured.
     fn hide(&mut self, root: &Entry, path: &[u8]) -> Result<Option<Entry>> {
         let mut here = root.clone();
@@ -155,10 +193,7 @@ impl Edit<'_> {
             let Some(node) = self.open(&dir, &here)? else { return Ok(None) };
             let Some(entry) = node.get(name) else { return Ok(None) };
             here = entry.clone();
-            if !dir.is_empty() {
-                dir.push(b'/');
-            }
-            dir.extend_from_slice(name);
+            dir = join(&dir, name);
         }
         if here.is_opaque() {
             return Ok(None);
@@ -181,14 +216,15 @@ impl Edit<'_> {
     }
 
     /// Writes the changed directories, the deepest first, and returns the root's new entry.
-    fn write(mut self, worker: &mut Worker<'_>, root: &Entry) -> Result<Entry> {
+    pub(crate) fn write(mut self, worker: &mut Worker<'_>, root: &Entry) -> Result<Entry> {
         let mut dirs: Vec<Vec<u8>> = self.nodes.keys().cloned().collect();
         dirs.sort_by_key(|dir| std::cmp::Reverse(dir.len()));
         for dir in dirs {
             let node = self.nodes.remove(&dir).expect("each directory is written once");
             let kind = dir_kind(&node, worker, self.store.algorithm())?;
             if dir.is_empty() {
-                return Ok(Entry { kind, ..root.clone() });
+                let meta = self.root.unwrap_or_else(|| root.meta.clone());
+                return Ok(Entry { kind, meta, ..root.clone() });
             }
             let above = self.nodes.get_mut(parent(&dir)).expect("a directory is opened through the one above it");
             let name = dir.rsplit(|byte| *byte == b'/').next().expect("a split yields at least one part");
@@ -203,6 +239,10 @@ fn dir_kind(node: &Node, worker: &mut Worker<'_>, algorithm: Algorithm) -> Resul
     let (files, bytes) = node.totals();
     let key = node.store(&mut |bytes| worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key))?;
     Ok(Kind::Dir { node: key, identity: node.identity(algorithm), files, bytes })
+}
+
+fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
+    if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() }
 }
 
 fn parent(path: &[u8]) -> &[u8] {

@@ -1,4 +1,4 @@
-//! Snapshots of a tree: capture, diff, restore, verify and collect, over a content-addressed store.
+//! Snapshots of a tree: capture, diff, restore, merge, verify and collect, over a content-addressed store.
 //!
 //! The crate knows nothing of agents, runs, configuration files or the time of day: whoever calls it
 //! passes those in. Its disk format is `docs/format.md`. Three rules hold for everything in here:
@@ -19,7 +19,9 @@ mod fuzz;
 mod gc;
 mod hash;
 mod history;
+mod holders;
 mod manifest;
+mod merge;
 mod objects;
 mod pack;
 mod planted;
@@ -30,14 +32,16 @@ mod verify;
 mod weigh;
 
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
-pub use diff::{Change, Rename, Scope, Sides, What, diff, relinked, renames};
+pub use diff::{Change, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
 pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget};
+pub use holders::{content, holders};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
+pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
     Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, is_between, plan, tidy_up,

@@ -2,6 +2,7 @@
 
 mod batch;
 mod maintain;
+mod reader;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher as StdHasher};
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, RwLock};
 pub(crate) use batch::repack;
 pub use batch::{Batch, Worker};
 pub(crate) use maintain::MOVE_LOCK;
+pub(crate) use reader::Reader;
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -226,6 +228,11 @@ impl Store {
             self.format.store(FORMAT, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Gives up the nodes that are kept for the next reader.
+    pub(crate) fn forget_nodes(&self) {
+        self.nodes.lock().expect("no holder panics").clear();
     }
 
     /// How much the store holds.

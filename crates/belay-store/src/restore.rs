@@ -11,6 +11,7 @@ mod content;
 mod difference;
 mod durable;
 mod extract;
+mod flush;
 mod hands;
 mod layout;
 mod links;

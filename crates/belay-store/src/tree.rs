@@ -269,6 +269,12 @@ impl Kind {
         }
     }
 
+    /// A directory with nothing in it.
+    pub(crate) fn empty_dir(algorithm: Algorithm) -> Kind {
+        let node = Node::default();
+        Kind::Dir { node: algorithm.hash(&node.encode()), identity: node.identity(algorithm), files: 0, bytes: 0 }
+    }
+
     fn tag(&self) -> u8 {
         match self {
             Kind::File { content: Content::Whole(_), .. } => 1,

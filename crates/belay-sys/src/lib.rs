@@ -4,27 +4,58 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
+mod bell;
+mod beside;
+mod cgroup;
 mod dir;
+pub mod fanotify;
 mod file;
 mod filesystem;
+mod handle;
+pub mod inotify;
 mod interrupt;
+mod limits;
 mod lock;
 mod map;
+mod pidfd;
 mod process;
+pub mod ptrace;
+mod pty;
 mod resolve;
 mod root;
+mod sandbox;
+mod signals;
+mod spawn;
 mod stat;
+mod wait;
 
+pub use bell::Bell;
+pub use beside::Beside;
+pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
+pub use handle::{Handle, Located, handle_of, open_handle, path_of};
 pub use interrupt::on_interrupt;
+pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
-pub use process::{
-    boot_id, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit, self_start_ticks,
+pub use pidfd::{
+    Exit, Process, become_subreaper, descendants, ignore_hangup, reap_children, signal_group, signal_process,
 };
+pub use process::{
+    boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
+    self_start_ticks, start_ticks, user_id,
+};
+pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
+pub use sandbox::{
+    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step,
+    hold_sandboxed, landlock_abi,
+};
+pub use signals::catch_signals;
+pub use spawn::{Held, Launch, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
+pub use wait::wait_readable;

@@ -13,6 +13,11 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
+/// The user that this process acts as.
+pub fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
 /// Raises the limit of open files as far as allowed and returns it.
 pub fn raise_open_files_limit() -> u64 {
     let before = rustix::process::getrlimit(Resource::Nofile);
@@ -32,6 +37,13 @@ pub fn now() -> Time {
 /// The wall clock as the kernel stamps files with it: cheaper, and up to one tick behind [`now`].
 pub fn now_coarse() -> Time {
     read_clock(ClockId::RealtimeCoarse)
+}
+
+/// Nanoseconds since boot, time asleep included: the clock by which the kernel dates processes.
+pub fn boot_nanos() -> u64 {
+    let raw = clock_gettime(ClockId::Boottime);
+    let (seconds, nanos) = (u64::try_from(raw.tv_sec).unwrap_or(0), u64::try_from(raw.tv_nsec).unwrap_or(0));
+    seconds * 1_000_000_000 + nanos
 }
 
 fn read_clock(clock: ClockId) -> Time {
@@ -82,6 +94,17 @@ fn parse_stat(stat: &[u8]) -> Option<ProcessStat> {
     let running = !matches!(fields.next()?, "Z" | "X" | "x");
     let start = fields.nth(18)?.parse().ok()?;
     Some(ProcessStat { running, start })
+}
+
+/// The parent (field 4) in `/proc/<pid>/stat`.
+pub(crate) fn parent_of(stat: &[u8]) -> Option<u32> {
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// When the process of that number started, in clock ticks since boot.
+pub fn start_ticks(pid: u32) -> Option<u64> {
+    parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?).map(|stat| stat.start)
 }
 
 fn exists_unseen(pid: u32) -> bool {

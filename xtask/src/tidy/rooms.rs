@@ -5,14 +5,18 @@ use super::Complaint;
 const PACKAGES_MAX: usize = 250;
 
 /// Each crate with the crates of this project that it may depend on; arrows point down only.
-const ROOMS: [(&str, &[&str]); 7] = [
+const ROOMS: [(&str, &[&str]); 11] = [
     ("belay-sys", &[]),
+    ("belay-event", &[]),
     ("belay-store", &["belay-sys"]),
-    ("belay-session", &["belay-store", "belay-sys"]),
-    ("belay", &["belay-session"]),
+    ("belay-journal", &["belay-event"]),
+    ("belay-trace", &["belay-event", "belay-sys"]),
+    ("belay-jail", &["belay-sys"]),
+    ("belay-session", &["belay-event", "belay-jail", "belay-journal", "belay-store", "belay-sys", "belay-trace"]),
+    ("belay", &["belay-event", "belay-session"]),
     ("belay-testkit", &[]),
     ("xtask", &[]),
-    ("bench", &["belay-session", "belay-store", "belay-sys"]),
+    ("bench", &["belay-event", "belay-journal", "belay-session", "belay-store", "belay-sys", "belay-trace"]),
 ];
 
 /// Crates that others should not reach for, and what to use.

@@ -63,7 +63,11 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.triggers.disable_git_commits", Flag, Being(false), "Take no snapshot after a commit."),
     key("snapshots.triggers.disable_builds", Flag, Being(false), "Take no snapshot after a build."),
     key("snapshots.triggers.disable_idle", Flag, Being(false), "Take no snapshot when a run falls idle."),
+    key("snapshots.triggers.disable_auto", Flag, Being(false), "Take no snapshot when the interval has passed."),
+    key("snapshots.triggers.disable_before_git", Flag, Being(false), "Take none before git can destroy work."),
+    key("snapshots.triggers.disable_commands", Flag, Being(false), "Take none after a command that changed files."),
     key("snapshots.triggers.idle_threshold_seconds", Number(YEAR_SECONDS), DownTo(10), "Seconds until a run is idle."),
+    key("snapshots.triggers.build_patterns", Texts, Adding, "Commands that are builds too, by their first words."),
     key(
         "snapshots.exclude.gitignored",
         Choice(&["skip", "regenerable", "capture"]),
@@ -81,16 +85,36 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.retention.max_count", Number(1_000_000), Never, "Snapshots kept by the archive backend."),
     key("snapshots.retention.delete_initial", Flag, Being(false), "Let pre-run snapshots be deleted automatically."),
     key("tracing.disable_exec", Flag, Being(false), "Do not record the commands of a run."),
+    key("tracing.disable_files", Flag, Being(false), "Do not record which files a run changes."),
+    key(
+        "tracing.engine",
+        Choice(&["unprivileged", "auto", "privileged"]),
+        Never,
+        "With what means to trace: what any user may use, the best that works, or BPF and fanotify alone.",
+    ),
+];
+
+/// Names under which other tools know a key.
+const ALIASES: &[(&str, &str)] = &[
+    ("vm.snapshots.auto_max", "snapshots.auto_max"),
+    ("vm.snapshots.manual_max", "snapshots.manual_max"),
+    ("vm.snapshots.auto_interval", "snapshots.auto_interval"),
 ];
 
 /// The key of that name.
 pub(crate) fn find(name: &str) -> Option<&'static Key> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, name)| name);
     KEYS.iter().find(|key| key.name == name)
+}
+
+/// Every name of every key.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().map(|key| key.name).chain(ALIASES.iter().map(|(alias, _)| *alias))
 }
 
 /// Whether keys begin with this name and a dot.
 pub(crate) fn is_section(name: &str) -> bool {
-    KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+    names().any(|key| key.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }
 
 impl Shape {

@@ -112,6 +112,44 @@ nonsense = 1
 "#;
 
 #[test]
+fn keys_that_other_tools_know_mean_the_same() {
+    let text = "[vm.snapshots]\nauto_max = 3\nmanual_max = 4\nauto_interval = 60";
+    let settings = Settings::resolve(&user(toml(text))).unwrap();
+    assert_eq!(settings.pools(), PoolSizes { auto_max: 3, manual_max: 4 });
+    assert_eq!(shown(&settings, "snapshots.auto_interval").0, "60");
+    let Err(Error::ConfigKey { key, nearest, .. }) = Settings::resolve(&user(toml("vm.snapshots.auto_maxx = 1")))
+    else {
+        panic!("an unknown key must be an error")
+    };
+    assert_eq!((key.as_str(), nearest[0].as_str()), ("vm.snapshots.auto_maxx", "vm.snapshots.auto_max"));
+}
+
+#[test]
+fn the_keys_of_triggers_and_tracing_are_off_or_on_by_name() {
+    let wrong = [
+        ("snapshots.triggers.disable_git_commit = true", "snapshots.triggers.disable_git_commits"),
+        ("snapshots.triggers.build_pattern = []", "snapshots.triggers.build_patterns"),
+        ("tracing.disable_file = true", "tracing.disable_files"),
+        ("tracing.disabled_exec = true", "tracing.disable_exec"),
+    ];
+    for (text, wanted) in wrong {
+        let Err(Error::ConfigKey { nearest, .. }) = Settings::resolve(&user(toml(text))) else { panic!("{text}") };
+        assert_eq!(nearest[0], wanted, "{text}");
+    }
+    let engine = Settings::resolve(&user(toml("tracing.engine = 'ebpf'")));
+    assert!(
+        matches!(engine, Err(Error::ConfigValue { expected, .. }) if expected == "unprivileged or auto or privileged")
+    );
+    let own = OwnText {
+        text: toml("snapshots.triggers.build_patterns = ['tox']\ntracing.disable_files = true"),
+        trusted: false,
+    };
+    let settings = Settings::resolve_with(&Sources::default(), Some(&own)).unwrap();
+    assert_eq!(settings.texts("snapshots.triggers.build_patterns"), ["tox"]);
+    assert!(!settings.flag("tracing.disable_files"));
+}
+
+#[test]
 fn an_untrusted_workspace_can_only_strengthen() {
     let sources = user(toml("snapshots.exclude.force_include = ['.env']\nsnapshots.triggers.disable_idle = true"));
     let own = OwnText { text: toml(WORKSPACE), trusted: false };

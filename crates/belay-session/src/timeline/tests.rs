@@ -65,7 +65,8 @@ fn tops(timeline: &Timeline) -> (Option<&str>, Option<&str>) {
 fn a_record_round_trips_through_json() {
     let mut snapshot = sample(1, Kind::Turn);
     snapshot.label = Some("vor dem Umbau".into());
-    snapshot.cause = Cause { run: Some("run_1".into()), turn: Some(7), trigger: Some("rm -rf".into()) };
+    snapshot.cause =
+        Cause { run: Some("run_1".into()), turn: Some(7), trigger: Some("rm -rf".into()), ..Cause::default() };
     let records = [
         Record::Snapshot(Box::new(snapshot)),
         Record::Delete { ids: vec!["snap_1".into()], why: Why::Pruned, at: at(1) },

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use belay_session::{Backend, Cause, Error, Kind, Origin, Pool, SnapshotRequest};
+use belay_session::{Backend, Cause, Dirty, Error, Kind, Origin, Pool, SnapshotRequest};
 
 use crate::bed::{Bed, work};
 
@@ -16,7 +16,12 @@ fn a_snapshot_has_everything_that_is_promised() {
         origin: Origin::Auto,
         label: Some("before-refactor".into()),
         description: Some("the big one".into()),
-        cause: Cause { run: Some("run_1".into()), turn: Some(7), trigger: Some("please refactor".into()) },
+        cause: Cause {
+            run: Some("run_1".into()),
+            turn: Some(7),
+            trigger: Some("please refactor".into()),
+            ..Cause::default()
+        },
         pool: Some(Pool::Manual),
         ..SnapshotRequest::default()
     };
@@ -135,9 +140,10 @@ fn a_known_dirty_set_gives_the_same_snapshot_as_a_look_at_everything() {
     for n in 0..50 {
         bed.ws.file(format!("dir-{}/file-{n}", n % 5), n.to_string());
     }
-    bed.snap();
+    let since = bed.snap().id;
     bed.ws.file("dir-1/file-1", "changed").remove("dir-2/file-2").file("new/file", "x");
-    let dirty = ["dir-1/file-1", "dir-2/file-2", "new"].map(|path| path.as_bytes().to_vec()).to_vec();
+    let paths = ["dir-1/file-1", "dir-2/file-2", "new"].map(|path| path.as_bytes().to_vec()).to_vec();
+    let dirty = Dirty { since, paths };
     let quick = bed.take(&SnapshotRequest { dirty: Some(dirty), ..SnapshotRequest::default() }).unwrap();
     let full = bed.take(&SnapshotRequest { full: true, ..SnapshotRequest::default() }).unwrap();
     assert_eq!((quick.snapshot.root, quick.files_read), (full.snapshot.root, 2));

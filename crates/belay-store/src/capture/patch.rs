@@ -108,6 +108,7 @@ impl Again {
 /// Looks at the directories in parallel; `None` if the rules changed and everything has to be judged again.
 fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Option<Looked>> {
     let mut all = Looked::default();
+    let mut lost: HashSet<Vec<u8>> = HashSet::new();
     // A directory that is gone makes its parent worth another look.
     while !work.is_empty() {
         let list: Vec<(Vec<u8>, DirWork)> = std::mem::take(&mut work).into_iter().collect();
@@ -133,7 +134,9 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
         for one in findings {
             all.findings.absorb(one?);
         }
-        for (path, one) in results.into_inner().expect("no holder panics") {
+        let results = results.into_inner().expect("no holder panics");
+        lost.extend(results.iter().filter(|(_, one)| matches!(one, One::Gone)).map(|(path, _)| path.clone()));
+        for (path, one) in results {
             match one {
                 One::Here(again, starts, gone) => {
                     all.starts.extend(starts);
@@ -141,6 +144,8 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
                     all.dirs.insert(path, *again);
                 }
                 One::RulesChanged => return Ok(None),
+                // The one above it is gone, too, and makes its own parent worth another look.
+                One::Gone if lost.contains(parent_of(&path)) => {}
                 One::Gone => {
                     let above = parent_of(&path).to_vec();
                     let again = work.entry(above.clone()).or_default();

@@ -200,6 +200,25 @@ impl Pack {
         Ok(raw)
     }
 
+    /// The raw bytes of a block, in memory that is used again; only the objects in it tell whether they are right.
+    pub(crate) fn unpack(
+        &self,
+        block: &Block,
+        unpacker: &mut zstd::bulk::Decompressor<'_>,
+        (stored, raw): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<()> {
+        stored.resize(block.stored_len as usize, 0);
+        self.file.read_at(stored, block.offset).map_err(Error::disk("read", &self.name))?;
+        if !block.compressed {
+            std::mem::swap(stored, raw);
+            return Ok(());
+        }
+        raw.clear();
+        raw.reserve(block.raw_len as usize);
+        let unpacked = unpacker.decompress_to_buffer(stored, raw);
+        unpacked.map(drop).map_err(|_| self.bad("a block cannot be unpacked"))
+    }
+
     /// Checks the tables as a whole against the hash that names the pack, and the magic at its start.
     pub(crate) fn check_tables(&self) -> Result<()> {
         let footer = self.bytes(self.footer_at, self.footer_len as usize)?;

@@ -4,14 +4,18 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::Receiver;
 
 use belay_sys::{Dir, FileType};
 
+use super::flush::{Flusher, flush_when_asked};
 use super::metadata::{Thing, Wish, is_refusal};
-use super::stage::Handles;
+use super::stage::{Handles, is_gone};
 use super::{Applied, LeftReason, Step, Work, durable};
 use crate::error::{Error, Result};
+use crate::objects::Reader;
 use crate::tree::{Content, Entry, Kind, Segment, View};
 
 /// Reading and writing overlap, and two is what most disks and the smallest machines make use of.
@@ -34,11 +38,23 @@ struct Task {
 struct Written {
     /// What is not as it should be: the step, why, and whether it was given up altogether.
     refusals: Vec<(u32, LeftReason, bool)>,
+    /// Those whose directory is gone.
+    gone: Vec<u32>,
     /// The files, if there are few, because they are made durable one by one.
     files: Vec<File>,
 }
 
-impl Work<'_> {
+/// What one thread needs to write leaves.
+pub(super) struct Scribe<'a> {
+    pub(super) handles: Handles<'a>,
+    reader: Reader<'a>,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn scribe(&self) -> Result<Scribe<'a>> {
+        Ok(Scribe { handles: Handles::new(self.root), reader: Reader::new(self.store)? })
+    }
+
     /// Stages every leaf that is not a hard link; returns whether their content is durable.
     pub(super) fn write_contents(&mut self, applied: &mut Applied) -> Result<bool> {
         let mut tasks = Vec::new();
@@ -51,14 +67,19 @@ impl Work<'_> {
         tasks.sort_unstable();
         let few = tasks.len() <= durable::FEW;
         let batches = self.batches(&tasks);
-        let queue =
-            Queue { tasks: &tasks, batches: &batches, next: AtomicUsize::new(0), failed: AtomicBool::new(false) };
-        let Written { refusals, files } =
-            if batches.len() < THREADS { self.work_off(&queue, few) } else { self.work_off_together(&queue, few) }?;
+        let (flusher, asked) = Flusher::new();
+        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let queue = Queue { tasks: &tasks, batches: &batches, next, failed, flusher };
+        let Written { refusals, gone, files } = if batches.len() < THREADS {
+            self.work_off(&queue, few)
+        } else {
+            self.work_off_together(queue, asked, few)
+        }?;
         durable::together(&files, |file| file.sync_all()).map_err(Error::workspace("make durable", b""))?;
         for (at, reason, given_up) in refusals {
             if given_up { self.give_up(at, reason, applied) } else { self.note(at, reason, applied) }
         }
+        gone.into_iter().for_each(|at| self.give_up_whole(at, applied));
         Ok(few)
     }
 
@@ -96,13 +117,22 @@ impl Work<'_> {
         batches
     }
 
-    fn work_off_together(&self, queue: &Queue<'_>, few: bool) -> Result<Written> {
+    fn work_off_together(&self, queue: Queue<'_>, asked: Receiver<()>, few: bool) -> Result<Written> {
         std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| self.work_off(queue, few))).collect();
+            scope.spawn(|| flush_when_asked(self.root, asked));
+            // The one that flushes ends with the last that can ask it.
+            let queue = Arc::new(queue);
+            let work = || {
+                let queue = Arc::clone(&queue);
+                scope.spawn(move || self.work_off(&queue, few))
+            };
+            let workers: Vec<_> = (0..THREADS).map(|_| work()).collect();
+            drop(queue);
             let mut all = Written::default();
             for worker in workers {
                 let mut part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
                 all.refusals.append(&mut part.refusals);
+                all.gone.append(&mut part.gone);
                 all.files.append(&mut part.files);
             }
             Ok(all)
@@ -110,42 +140,51 @@ impl Work<'_> {
     }
 
     fn work_off(&self, queue: &Queue<'_>, few: bool) -> Result<Written> {
-        let mut handles = Handles::new(self.root);
+        let mut scribe = self.scribe()?;
         let mut written = Written::default();
         while let Some(batch) = queue.take() {
             for task in batch {
-                let leaf = self.check_stop().and_then(|()| self.write_one(&mut handles, task.at));
+                let leaf = self.check_stop().and_then(|()| self.write_one(&mut scribe, task.at));
                 let leaf = leaf.inspect_err(|_| queue.failed.store(true, Ordering::Relaxed))?;
                 match leaf {
                     Leaf::GivenUp(reason) => written.refusals.push((task.at, reason, true)),
+                    Leaf::Gone => written.gone.push(task.at),
                     Leaf::Made { refused, file } => {
                         written.refusals.extend(refused.map(|reason| (task.at, reason, false)));
                         written.files.extend(file.filter(|_| few));
                     }
                 }
-                self.options.progress.advance(1, self.layout.step(task.at).bytes());
+                let bytes = self.layout.step(task.at).bytes();
+                queue.flusher.note(bytes);
+                self.options.progress.advance(1, bytes);
             }
         }
         Ok(written)
     }
 
     /// Stages one leaf.
-    pub(super) fn write_one(&self, handles: &mut Handles<'_>, at: u32) -> Result<Leaf> {
+    pub(super) fn write_one(&self, scribe: &mut Scribe<'_>, at: u32) -> Result<Leaf> {
         let step = self.layout.step(at);
         let entry = step.after.as_deref().expect("only what will be there is staged");
         let (place, name) = self.layout.staging_place(at, self.options.prefix);
         let failed = |error| Error::workspace("stage", &step.path)(error);
-        let dir = handles.get(&place).map_err(failed)?;
+        let dir = match scribe.handles.get(&place) {
+            Err(error) if is_gone(&error) => return Ok(Leaf::Gone),
+            result => result.map_err(failed)?,
+        };
+        let inherits = self.inherits(at);
+        let mode = self.dresser().birth_mode(&entry.meta, inherits).unwrap_or(0o600);
         let made = match &entry.kind {
-            Kind::File { .. } => self.hands.change(|| dir.create_new(&name, 0o600)).map(Some),
+            Kind::File { .. } => self.hands.change(|| dir.create_new(&name, mode)).map(Some),
             _ => self.hands.change(|| make_special(dir, &name, entry)).map(|()| None),
         };
         let file = match made {
             Err(error) if is_refusal(&error) => return Ok(Leaf::GivenUp(LeftReason::of(&error))),
+            Err(error) if is_gone(&error) => return Ok(Leaf::Gone),
             result => result.map_err(failed)?,
         };
         if let (Some(file), Kind::File { size, content }) = (&file, &entry.kind) {
-            self.fill(file, *size, content, &step.path)?;
+            self.fill(&mut scribe.reader, file, (*size, content), &step.path)?;
         }
         let thing = match &file {
             Some(file) => Thing::File { file, dir, name: &name },
@@ -154,24 +193,24 @@ impl Work<'_> {
         let wish = Wish {
             meta: &entry.meta,
             mtime: step.mtime(self.options.mtime),
-            inherits: self.inherits(at),
+            inherits,
             has_mode: !matches!(entry.kind, Kind::Symlink(_)),
         };
         let refused = self.dresser().dress(thing, &wish).map_err(failed)?;
         Ok(Leaf::Made { refused, file })
     }
 
-    fn fill(&self, file: &File, size: u64, content: &Content, path: &[u8]) -> Result<()> {
+    fn fill(&self, reader: &mut Reader<'_>, file: &File, (size, content): (u64, &Content), path: &[u8]) -> Result<()> {
         let mut offset = 0;
         let mut ends_in_hole = false;
         for segment in View::stored(self.store).segments(size, content)? {
             ends_in_hole = matches!(segment, Segment::Hole { .. });
             if let Segment::Data { key, len } = segment {
-                let bytes = self.store.read(&key)?;
+                let bytes = reader.read(&key)?;
                 if bytes.len() as u64 != len {
                     return Err(Error::corrupt(format!("object {key}"), "its length is not what the tree says"));
                 }
-                let written = self.hands.change(|| write_at(file, &bytes, offset));
+                let written = self.hands.change(|| write_at(file, bytes, offset));
                 written.map_err(Error::workspace("write", path))?;
             }
             offset += segment.len();
@@ -187,6 +226,8 @@ impl Work<'_> {
 pub(super) enum Leaf {
     /// It may not be made here.
     GivenUp(LeftReason),
+    /// The directory for it is gone.
+    Gone,
     /// It is there, but for the metadata that was refused; a regular file is still open.
     Made { refused: Option<LeftReason>, file: Option<File> },
 }
@@ -197,6 +238,7 @@ struct Queue<'a> {
     batches: &'a [Range<usize>],
     next: AtomicUsize,
     failed: AtomicBool,
+    flusher: Flusher,
 }
 
 impl<'a> Queue<'a> {

@@ -6,7 +6,7 @@ use std::fs::{File, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, fchown};
 
-use belay_sys::{Dir, Time};
+use belay_sys::{Dir, Stat, Time};
 
 use super::LeftReason;
 use super::difference::settable;
@@ -26,6 +26,14 @@ pub(super) enum Thing<'a> {
 }
 
 impl Thing<'_> {
+    fn stat(&self) -> io::Result<Stat> {
+        match self {
+            Thing::File { file, .. } => belay_sys::stat_file(file),
+            Thing::Name { dir, name } => dir.stat(name),
+            Thing::Itself(dir) => dir.stat_self(),
+        }
+    }
+
     fn set_owner(&self, uid: u32, gid: u32) -> io::Result<()> {
         match self {
             Thing::File { file, .. } => fchown(file, Some(uid), Some(gid)),
@@ -100,7 +108,10 @@ impl Dresser<'_> {
     pub(super) fn dress(&self, thing: Thing<'_>, wish: &Wish<'_>) -> io::Result<Option<LeftReason>> {
         let mut refused = None;
         let meta = wish.meta;
-        if self.as_root {
+        // Most are born as they should be, and asking costs less than setting.
+        let born = thing.stat()?;
+        let is_anothers = self.as_root && (born.uid, born.gid) != (meta.uid, meta.gid);
+        if is_anothers {
             self.ask(&mut refused, || thing.set_owner(meta.uid, meta.gid))?;
         }
         if wish.inherits {
@@ -109,13 +120,22 @@ impl Dresser<'_> {
         for (key, value) in settable(&meta.xattrs, self.as_root) {
             self.ask(&mut refused, || thing.set_xattr(key, value))?;
         }
-        if wish.has_mode {
+        // A new owner or access control list changes the mode as well.
+        let has_moved = is_anothers || wish.inherits || !meta.xattrs.is_empty();
+        if wish.has_mode && (has_moved || born.mode != u32::from(meta.mode)) {
             self.hands.change(|| thing.set_mode(meta.mode.into()))?;
         }
         if let Some(mtime) = wish.mtime {
             self.hands.change(|| thing.set_time(mtime))?;
         }
         Ok(refused)
+    }
+
+    /// The mode to make a file or directory with, so that it need not be set afterwards; never more than it may have.
+    pub(super) fn birth_mode(&self, meta: &Meta, inherits: bool) -> Option<u32> {
+        let is_ours = !self.as_root || (meta.uid, meta.gid) == (0, 0);
+        let is_plain = meta.mode & 0o7000 == 0 && meta.xattrs.is_empty() && !inherits;
+        (is_ours && is_plain).then_some(meta.mode.into())
     }
 
     /// Takes away the access control lists that a new thing got from its directory.

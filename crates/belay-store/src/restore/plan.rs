@@ -34,6 +34,7 @@ pub fn plan(
         plan: Plan::default(),
         path: Vec::new(),
         frames: Vec::new(),
+        opened: 0,
     };
     draft.descend()?;
     let target_links = target.links(present.store())?;
@@ -58,7 +59,12 @@ pub(super) struct Draft<'a> {
     path: Vec<u8>,
     /// The directories above it; a stack of our own, because a hostile tree is deeper than the thread's.
     frames: Vec<Frame>,
+    /// How many directories were descended.
+    opened: usize,
 }
+
+/// A directory is descended once, so keeping it for later would only take memory.
+const NODES_KEPT_MAX: usize = 256;
 
 /// A directory that is being descended.
 struct Frame {
@@ -275,7 +281,9 @@ impl Draft<'_> {
     }
 
     fn push(&mut self, before: Option<&Entry>, after: Option<&Entry>, what: What) {
-        let boxed = |entry: Option<&Entry>| entry.map(|entry| Box::new(entry.clone()));
+        // There may be as many steps as files, and the name is in the path already.
+        let nameless = |entry: &Entry| Entry { name: Vec::new(), meta: entry.meta.clone(), kind: entry.kind.clone() };
+        let boxed = |entry: Option<&Entry>| entry.map(|entry| Box::new(nameless(entry)));
         let step =
             Step { path: self.path.clone(), before: boxed(before), after: boxed(after), what, link_to: None, names: 1 };
         // The directory's own metadata is changed in itself, everything else in the directory that holds it.
@@ -309,6 +317,10 @@ impl Draft<'_> {
             _ => None,
         };
         let (old, new) = (key(now), key(target));
+        self.opened += 1;
+        if self.opened % NODES_KEPT_MAX == 0 {
+            self.view.store().forget_nodes();
+        }
         self.frames.push(Frame {
             passage,
             now: old.map(|key| self.present.node(&key)).transpose()?,
@@ -386,5 +398,35 @@ fn reason_of(target: &Entry) -> LeftReason {
     match target.kind {
         Kind::Opaque { reason: Opaque::Unreadable | Opaque::Hung | Opaque::OverLimit, .. } => LeftReason::NotCaptured,
         _ => LeftReason::NotClaimed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::{Garden, files};
+
+    #[test]
+    fn a_plan_takes_memory_for_its_steps_and_little_else() {
+        const DIRS: usize = 2_000;
+        const FILES: usize = 50;
+        let garden = Garden::new();
+        let paths: Vec<String> = (0..DIRS * FILES)
+            .map(|at| format!("some/directory-{}/a-file-of-that-directory-{at}", at / FILES))
+            .collect();
+        let list: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "text")).collect();
+        let (_, target) = garden.plant(&files(&list));
+        let (_, now) = garden.plant(&files(&[("some/other", "text")]));
+        let store = Garden::open(&garden.dir);
+        let before = resident_bytes();
+        let plan = plan(View::stored(&store), &now, &Links::default(), &target, &Scope::default(), false).unwrap();
+        let each = (resident_bytes() - before) / plan.steps.len();
+        assert_eq!(plan.steps.len(), DIRS * (FILES + 1) + 1);
+        assert!(each < 470, "{each} bytes for each step");
+    }
+
+    fn resident_bytes() -> usize {
+        let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+        pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
     }
 }

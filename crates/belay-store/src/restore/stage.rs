@@ -30,10 +30,16 @@ impl<'a> Handles<'a> {
 
     pub(super) fn get(&mut self, path: &[u8]) -> io::Result<&Dir> {
         if !self.open.contains_key(path) {
+            let (place, name) = split(path);
             if self.open.len() >= OPEN_DIRS_MAX {
-                self.open.clear();
+                self.open.retain(|open, _| open == place);
             }
-            self.open.insert(path.to_vec(), self.root.dir_path_only(path)?);
+            // From the directory above it the way is short, however deep that lies.
+            let dir = match self.open.get(place) {
+                Some(above) if !path.is_empty() => above.subdir_path_only(name)?,
+                _ => self.root.dir_path_only(path)?,
+            };
+            self.open.insert(path.to_vec(), dir);
         }
         Ok(&self.open[path])
     }
@@ -65,6 +71,18 @@ impl Work<'_> {
         self.note(at, reason, applied);
     }
 
+    /// Leaves a step, and all that is staged with it, because the directory in which that was done is gone.
+    pub(super) fn give_up_whole(&mut self, at: u32, applied: &mut Applied) {
+        let top = match self.layout.acts[at as usize] {
+            Act::Inside { root } => root,
+            _ => at,
+        };
+        if self.layout.is_staged(top) {
+            self.discard(top);
+            self.give_up(top, LeftReason::ChangedSince, applied);
+        }
+    }
+
     /// Notes that a path was left, or is not in every respect what it should be.
     pub(super) fn note(&self, at: u32, reason: LeftReason, applied: &mut Applied) {
         applied.left.push(Left { path: self.layout.step(at).path.clone(), reason });
@@ -88,9 +106,13 @@ impl Work<'_> {
             self.spare_outsiders(&dir, *at, applied);
         }
         if children.iter().any(|at| matches!(self.layout.acts[*at as usize], Act::Stage { .. })) {
-            let failed = Error::workspace("prepare", path);
-            let found = dir.stat_self().and_then(|stat| self.loosen(&dir, &stat).map(|()| stat));
-            let found = found.map_err(failed)?;
+            let found = match dir.stat_self().and_then(|stat| self.loosen(&dir, &stat).map(|()| stat)) {
+                Err(error) if is_gone(&error) => {
+                    children.into_iter().for_each(|at| self.give_up(at, LeftReason::ChangedSince, applied));
+                    return Ok(());
+                }
+                result => result.map_err(Error::workspace("prepare", path))?,
+            };
             let xattrs = dir.self_xattrs().unwrap_or_default();
             let spot = &mut self.layout.spots[site];
             spot.found = Some(found);
@@ -143,6 +165,7 @@ impl Work<'_> {
                 Err(error) if is_refusal(&error) && matches!(self.layout.acts[at as usize], Act::Stage { .. }) => {
                     self.give_up(at, LeftReason::of(&error), applied);
                 }
+                Err(error) if is_gone(&error) => self.give_up_whole(at, applied),
                 result => result.map_err(Error::workspace("stage", &self.layout.step(at).path))?,
             }
         }
@@ -152,8 +175,11 @@ impl Work<'_> {
     fn make_dir(&self, handles: &mut Handles<'_>, at: u32) -> io::Result<()> {
         let (place, name) = self.layout.staging_place(at, self.options.prefix);
         let dir = handles.get(&place)?;
-        self.hands.change(|| dir.make_dir(&name, 0o700))?;
-        if self.inherits(at) {
+        let inherits = self.inherits(at);
+        let meta = self.layout.step(at).after.as_ref().map(|entry| &entry.meta);
+        let mode = meta.and_then(|meta| self.dresser().birth_mode(meta, inherits)).unwrap_or_default();
+        self.hands.change(|| dir.make_dir(&name, mode | 0o700))?;
+        if inherits {
             self.dresser().strip(Thing::Itself(&dir.subdir_path_only(&name)?))?;
         }
         Ok(())
@@ -175,17 +201,18 @@ impl Work<'_> {
         let mut copied = false;
         let staged: HashMap<&[u8], u32> =
             self.layout.staged().map(|at| (self.layout.step(at).path.as_slice(), at)).collect();
-        let mut handles = Handles::new(self.root);
+        let mut scribe = self.scribe()?;
         for at in all {
             let step = self.layout.step(at);
             let anchor = step.link_to.as_deref().unwrap_or_default();
             let source = staged.get(anchor).filter(|anchor| self.layout.is_staged(**anchor));
-            let refused = match self.make_link(&mut handles, at, source.copied(), anchor) {
+            let refused = match self.make_link(&mut scribe.handles, at, source.copied(), anchor) {
                 Ok(refused) => refused,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Some(LeftReason::ChangedSince),
                 // Where links cannot be made, the content is worth more than the link.
-                Err(_) => match self.write_one(&mut handles, at)? {
+                Err(_) => match self.write_one(&mut scribe, at)? {
                     Leaf::GivenUp(reason) => Some(reason),
+                    Leaf::Gone => Some(LeftReason::ChangedSince),
                     Leaf::Made { .. } => {
                         copied = true;
                         self.note(at, LeftReason::NotPermitted, applied);
@@ -229,9 +256,19 @@ impl Work<'_> {
     /// Gives staged directories their metadata, which may forbid to change what is in them, the deepest first.
     fn finish_dirs(&mut self, applied: &mut Applied) -> Result<()> {
         let dirs: Vec<u32> = self.layout.staged().rev().filter(|at| self.layout.step(*at).becomes_dir()).collect();
+        let mut handles = Handles::new(self.root);
         for at in dirs {
+            if !self.layout.is_staged(at) {
+                continue;
+            }
             let step = self.layout.step(at);
-            let refused = self.finish_dir(at, step).map_err(Error::workspace("stage", &step.path))?;
+            let refused = match self.finish_dir(&mut handles, at, step) {
+                Err(error) if is_gone(&error) => {
+                    self.give_up_whole(at, applied);
+                    continue;
+                }
+                result => result.map_err(Error::workspace("stage", &step.path))?,
+            };
             if let Some(reason) = refused {
                 self.note(at, reason, applied);
             }
@@ -240,11 +277,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn finish_dir(&self, at: u32, step: &Step) -> io::Result<Option<LeftReason>> {
-        let dir = self.root.dir_path_only(&self.layout.staging_path(at, self.options.prefix))?;
+    fn finish_dir(&self, handles: &mut Handles<'_>, at: u32, step: &Step) -> io::Result<Option<LeftReason>> {
+        let (place, name) = self.layout.staging_place(at, self.options.prefix);
+        let thing = Thing::Name { dir: handles.get(&place)?, name: &name };
         let meta = &step.after.as_ref().expect("a directory is made because the target has one").meta;
         let mtime = step.mtime(self.options.mtime);
-        self.dresser().dress(Thing::Itself(&dir), &Wish { meta, mtime, inherits: false, has_mode: true })
+        self.dresser().dress(thing, &Wish { meta, mtime, inherits: false, has_mode: true })
     }
 
     /// Takes away what was staged and leaves the live directories as they were found.
@@ -284,6 +322,11 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the directory in which something was to be done is not there any more.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Why everything in a directory is left that cannot be opened.

@@ -365,3 +365,24 @@ fn directories_that_come_and_go_while_they_are_walked_stop_nothing() {
     settle();
     assert_eq!(bench.walk().manifest.identity, bench.full().identity);
 }
+
+#[test]
+fn a_deep_directory_that_is_gone_is_looked_for_once() {
+    let bench = Bench::new();
+    bench.workspace.file(format!("{}/f", vec!["d"; 1_600].join("/")), "bottom\n");
+    bench.walk();
+    let gone = std::process::Command::new("rm").arg("-rf").arg(bench.path().join("d")).status().unwrap();
+    assert!(gone.success());
+    let start = ticks_used();
+    assert_eq!(bench.walk().manifest.counts.files, 0);
+    // A look for each pair of directories would take minutes.
+    let ticks = ticks_used() - start;
+    assert!(ticks < 1_000, "{ticks} ticks of ten milliseconds");
+}
+
+/// Time of the processor that this process used, which others on the machine do not change.
+fn ticks_used() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
+    fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::{Forget, ForgetReport};
+use belay_session::{Elsewhere, Forget, ForgetReport};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -23,6 +23,10 @@ pub(crate) struct Args {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
+    /// Erase the same content from every other path and workspace that ever held it, too
+    #[arg(long)]
+    everywhere: bool,
+
     /// Only show which snapshots hold them
     #[arg(long)]
     dry_run: bool,
@@ -36,6 +40,7 @@ const EXAMPLES: &str = "\
 Examples:
   belay forget .env --dry-run
   belay forget secrets/ id_rsa -y
+  belay forget .env --everywhere        its copies in other workspaces, too
 
 To keep a path out of future snapshots, add it to snapshots.exclude.additional.";
 
@@ -49,7 +54,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             .untouched()
             .hint("to delete snapshots as a whole, use `belay snapshots delete`"));
     }
-    let plan = workspace.plan_forget(&paths)?;
+    let plan = match args.everywhere {
+        true => workspace.plan_forget_everywhere(&paths)?,
+        false => workspace.plan_forget(&paths)?,
+    };
     if plan.snapshots.is_empty() {
         return Err(Failure::not_found("no snapshot holds any of these paths")
             .untouched()
@@ -61,6 +69,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if !args.yes {
         let snapshots = count(plan.snapshots.len() as u64, "snapshot");
         context.ui.say(format_args!("Held by {snapshots}: {}", view::ids(&plan.snapshots)));
+        for other in &plan.elsewhere {
+            context.ui.say(format_args!("{}", elsewhere_line(other)));
+        }
         context.ui.confirm("Erase them from all of these for good? This cannot be undone.")?;
     }
     let report = workspace.forget(&plan)?;
@@ -74,6 +85,7 @@ fn dry_run(context: &Context<'_>, plan: &Forget) -> Result<ExitCode> {
             "dry_run": true,
             "paths": paths_json(plan),
             "snapshots": plan.snapshots.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
+            "elsewhere": plan.elsewhere.iter().map(elsewhere_json).collect::<Vec<_>>(),
         }))?;
     } else {
         let mut out = context.ui.out();
@@ -83,6 +95,7 @@ fn dry_run(context: &Context<'_>, plan: &Forget) -> Result<ExitCode> {
             count(plan.snapshots.len() as u64, "snapshot"),
             view::ids(&plan.snapshots)
         )?;
+        plan.elsewhere.iter().try_for_each(|other| writeln!(out, "{}", elsewhere_line(other)))?;
         out.finish()?;
     }
     Ok(ExitCode::SUCCESS)
@@ -116,10 +129,25 @@ fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<(
         context.ui.warn(format_args!(
             "still in the store: {still}, because another path or workspace holds the same content"
         ));
-        context.ui.hint("`belay find` helps to find it; forget that path as well");
+        context.ui.hint("add --everywhere to erase it there as well; `belay find` helps to find it");
     }
     context.ui.hint("the files in the workspace are untouched; the next snapshot takes them again unless snapshots.exclude.additional names them");
     Ok(())
+}
+
+fn elsewhere_line(other: &Elsewhere) -> String {
+    let names: Vec<String> = other.paths.iter().map(|path| view::relative(path)).collect();
+    let (directory, names) = (view::path(&other.directory), names.join(", "));
+    format!("In {directory}, held by {}: {names}", count(other.snapshots.len() as u64, "snapshot"))
+}
+
+fn elsewhere_json(other: &Elsewhere) -> Value {
+    json!({
+        "workspace": other.workspace,
+        "path": other.directory.to_string_lossy(),
+        "paths": other.paths.iter().map(|path| String::from_utf8_lossy(path)).collect::<Vec<_>>(),
+        "snapshots": other.snapshots.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
+    })
 }
 
 fn paths_json(plan: &Forget) -> Value {

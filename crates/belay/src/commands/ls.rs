@@ -1,7 +1,7 @@
 //! `belay ls`: what a snapshot holds.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use belay_session::store::{Entry, FileType, Kind};
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(value_name = "SNAP")]
     snapshot: String,
 
-    /// A file or directory; the whole workspace by default
+    /// A file or directory; the current directory by default
     #[arg(value_name = "PATH")]
     path: Option<PathBuf>,
 
@@ -46,9 +46,10 @@ A name in brackets was seen but not captured; the reason follows.";
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace(&home)?;
+    let here = context.beneath(&workspace, Path::new("."))?;
     let path = match &args.path {
         Some(path) => context.beneath(&workspace, path)?,
-        None => Vec::new(),
+        None => here.clone(),
     };
     let snapshot = workspace.resolve(&args.snapshot)?;
     let tree = workspace.tree(&snapshot)?;
@@ -56,8 +57,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Failure::not_found(format!("{} is not in {}", view::relative(&path), snapshot.id))
             .hint("`belay find NAME` tells which snapshots hold a path")
     })?;
-    let mut lister =
-        Lister { workspace: &workspace, tree: &tree, out: context.ui.paged(), json: context.ui.json, args: &args };
+    let (out, json) = (context.ui.paged(), context.ui.json);
+    let mut lister = Lister { workspace: &workspace, tree: &tree, out, json, here, args: &args };
     if matches!(entry.kind, Kind::Dir { .. }) {
         lister.directory(&path)?;
     } else {
@@ -73,6 +74,8 @@ struct Lister<'a> {
     tree: &'a Tree,
     out: Out,
     json: bool,
+    /// The current directory; names are shown as they can be typed there.
+    here: Vec<u8>,
     args: &'a Args,
 }
 
@@ -102,9 +105,25 @@ impl Lister<'_> {
         if self.json {
             return self.out.json(&to_json(path, entry));
         }
-        let line = if self.args.long { long_line(path, entry) } else { name(path, entry) };
+        let path = from(&self.here, path);
+        let line = if self.args.long { long_line(&path, entry) } else { name(&path, entry) };
         Ok(writeln!(self.out, "{line}")?)
     }
+}
+
+/// A path beneath the workspace as it is typed in the directory `here`.
+fn from(here: &[u8], path: &[u8]) -> Vec<u8> {
+    let mut rest = path;
+    let mut steps = here.split(|byte| *byte == b'/').filter(|step| !step.is_empty()).peekable();
+    while let Some(step) = steps.peek() {
+        let Some(below) = rest.strip_prefix(*step).filter(|below| below.is_empty() || below.starts_with(b"/")) else {
+            break;
+        };
+        rest = below.strip_prefix(b"/").unwrap_or(below);
+        steps.next();
+    }
+    let ups = b"../".repeat(steps.count());
+    [&ups, rest].concat()
 }
 
 fn name(path: &[u8], entry: &Entry) -> String {
@@ -149,4 +168,17 @@ fn say_gaps(context: &Context<'_>, workspace: &Workspace<'_>, tree: &Tree, snaps
         context.ui.tell(format_args!("  {}", view::gap(gap)));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::from;
+
+    #[test]
+    fn names_can_be_typed_where_they_are_shown() {
+        assert_eq!(from(b"", b"src/main.rs"), b"src/main.rs");
+        assert_eq!(from(b"src", b"src/main.rs"), b"main.rs");
+        assert_eq!(from(b"src/deep", b"src/main.rs"), b"../main.rs");
+        assert_eq!(from(b"src", b"srcs/a"), b"../srcs/a");
+    }
 }

@@ -57,6 +57,8 @@ struct ListArgs {
 #[command(group = clap::ArgGroup::new("rule").required(true).args(["keep", "older_than", "budget"]))]
 struct PruneArgs {
     /// Keep the N most worthwhile, delete the rest
+    ///
+    /// The newest snapshot, a pre-run one, and what an undo, a redo or a run still needs stay in any case, with 0 too.
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 

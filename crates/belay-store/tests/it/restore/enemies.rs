@@ -131,3 +131,41 @@ fn a_symlink_is_replaced_itself_and_its_target_is_not() {
     assert_same_world(&before, &walk(bed.ws.outside()), Ignore::NOTHING);
     assert_eq!((bed.text("a").as_str(), bed.text("b/c").as_str()), ("a\n", "c\n"));
 }
+
+/// Takes a directory away when the first path was staged.
+struct Vandal<'a> {
+    dir: std::path::PathBuf,
+    armed: std::sync::atomic::AtomicBool,
+    bed: &'a Bed,
+}
+
+impl belay_store::Progress for Vandal<'_> {
+    fn advance(&self, _entries: u64, _bytes: u64) {
+        if self.armed.swap(false, std::sync::atomic::Ordering::SeqCst) {
+            std::fs::rename(&self.dir, self.bed.ws.outside().join("taken")).unwrap();
+        }
+    }
+
+    fn expect(&self, _entries: u64, _bytes: u64) {}
+}
+
+#[test]
+fn a_directory_that_goes_while_something_is_staged_in_it_costs_only_what_was_in_it() {
+    let bed = Bed::new();
+    // The first file is written first, because the store holds it before the others.
+    for at in 0..200 {
+        bed.ws
+            .file(format!("going/lost/{at}"), format!("{at}\n"))
+            .file(format!("staying/lost/{at}"), format!("-{at}\n"));
+    }
+    bed.ws.file("going/keep", "k\n").file("staying/keep", "k\n").file("going/changed", "1\n");
+    let target = bed.snap();
+    bed.ws.remove("going/lost").remove("staying/lost").file("going/changed", "22\n");
+    let plan = bed.plan(&bed.snap(), &target);
+    let vandal = Vandal { dir: bed.ws.join("going"), armed: true.into(), bed: &bed };
+    let options = belay_store::ApplyOptions { progress: &vandal, ..bed.options(None) };
+    let applied = belay_store::apply(&bed.store, &bed.root, &plan, &options).unwrap();
+    assert_eq!(applied.left, ["going/changed", "going/lost"].map(changed_since));
+    assert_eq!(bed.text("staying/lost/199"), "-199\n");
+    assert!(!bed.exists("going"));
+}

@@ -229,3 +229,19 @@ fn many_files_come_back_by_two_threads() {
     assert_eq!(applied.left, []);
     assert_same_world(&before, &bed.ws.walk(), Ignore::default());
 }
+
+#[test]
+fn what_is_born_as_it_should_be_is_not_changed_once_more() {
+    let bed = Bed::new();
+    for at in 0..40 {
+        bed.ws.file(format!("lost/in/{at}"), "the same owner and mode as any new file\n");
+    }
+    let target = bed.snap();
+    bed.ws.remove("lost");
+    let now = bed.snap();
+    let faults = belay_store::Faults::default();
+    bed.apply_with(&bed.plan(&now, &target), Some(&faults)).unwrap();
+    let changes = faults.seen.into_inner();
+    // Create, write, set the time; two directories, the rename and the time of the one above come on top.
+    assert!(changes <= 3 * 40 + 2 * 2 + 2, "{changes} changes");
+}

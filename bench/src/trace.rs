@@ -1,0 +1,174 @@
+//! What watching a run costs: each workload bare, under strace and under belay, in turn, as root and as an ordinary user.
+//!
+//! A workload is timed inside of the run, by a child that stands between belay and it, because the agent feels only
+//! that; the snapshots before and after are a line of their own.
+
+mod lane;
+mod moments;
+mod workload;
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+
+use self::lane::{Lane, Who};
+pub(crate) use self::workload::timed;
+use self::workload::{Setting, Workload};
+use crate::error::{Doing, Result};
+use crate::table::{preamble, size, time};
+
+/// Compares runs under belay with bare ones.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Rows to run; all when none is named.
+    #[arg(long, value_delimiter = ',', value_enum)]
+    rows: Vec<Kind>,
+    /// As whom to run; both when none is named.
+    #[arg(long = "as", value_delimiter = ',', value_enum)]
+    who: Vec<Who>,
+    /// Rounds of each.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Processes of the row `processes`.
+    #[arg(long, default_value_t = 20_000)]
+    processes: u64,
+    /// File events, about, of the row `memory`.
+    #[arg(long, default_value_t = 1_000_000)]
+    events: u64,
+    /// Where bench/workspaces.sh put S and M.
+    #[arg(long, default_value = "target/bench-data")]
+    data: PathBuf,
+    /// Where copies and images go; the data's directory when not named.
+    #[arg(long)]
+    scratch: Option<PathBuf>,
+    /// A release build of belay.
+    #[arg(long, default_value = "target/release/belay")]
+    belay: PathBuf,
+    /// A file that gets the table too.
+    #[arg(long)]
+    out: Option<PathBuf>,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Many short processes.
+    Processes,
+    /// `tar x` of 30,000 files.
+    Tar,
+    /// `cargo build` of S.
+    Cargo,
+    /// `make -j2` of a C library.
+    Make,
+    /// `npm ci` of M's packages from the cache.
+    Npm,
+    /// From the start of belay to the command's first instruction, on an unchanged M.
+    Start,
+    /// Snapshots of ten changes during a run on M.
+    Dirty,
+    /// Memory of the supervisor after many events.
+    Memory,
+}
+
+/// One figure with what was promised for it.
+pub(crate) struct Finding {
+    what: String,
+    measured: String,
+    promise: String,
+    kept: bool,
+}
+
+/// Runs the rows and prints the table.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let mut text = preamble();
+    for who in wanted(&args.who) {
+        let lane = match Lane::new(who, args)? {
+            Ok(lane) => lane,
+            Err(reason) => {
+                let _ = writeln!(text, "\nskipped as {}: {reason}", who.name());
+                continue;
+            }
+        };
+        let _ = write!(text, "\n## As {}\n\n| | measured | promised | kept |\n|---|---|---|---|\n", who.name());
+        for kind in wanted(&args.rows) {
+            eprintln!("bench: {kind:?} as {}", who.name());
+            for Finding { what, measured, promise, kept } in findings(kind, &lane, args)? {
+                let kept = if kept { "yes" } else { "**no**" };
+                let _ = writeln!(text, "| {what} | {measured} | {promise} | {kept} |");
+            }
+        }
+    }
+    print!("{text}");
+    match &args.out {
+        Some(out) => std::fs::write(out, &text).doing("write", out),
+        None => Ok(()),
+    }
+}
+
+fn wanted<T: ValueEnum + Copy>(named: &[T]) -> Vec<T> {
+    if named.is_empty() { T::value_variants().to_vec() } else { named.to_vec() }
+}
+
+fn findings(kind: Kind, lane: &Lane, args: &Args) -> Result<Vec<Finding>> {
+    match kind {
+        Kind::Start => moments::start(lane, args.rounds),
+        Kind::Dirty => moments::dirty(lane),
+        Kind::Memory => moments::memory(lane, args.events),
+        _ => overhead(&Workload::new(kind, lane, args.processes)?, lane, args.rounds),
+    }
+}
+
+/// Bare, under belay and, where it is the peer, under strace, in turn.
+fn overhead(work: &Workload, lane: &Lane, rounds: usize) -> Result<Vec<Finding>> {
+    let mut least = [Duration::MAX; 3];
+    let mut whole = Duration::MAX;
+    for _ in 0..rounds {
+        for (at, setting) in Setting::ALL.into_iter().enumerate() {
+            if setting == Setting::Strace && !work.beside_strace {
+                continue;
+            }
+            work.reset(lane)?;
+            let begun = Instant::now();
+            least[at] = least[at].min(work.run(lane, setting)?);
+            if setting == Setting::Belay {
+                whole = whole.min(begun.elapsed());
+            }
+        }
+    }
+    let [bare, belay, strace] = least;
+    let ratio = belay.as_secs_f64() / bare.as_secs_f64();
+    let limit = work.limit(lane.who);
+    let mut found = vec![Finding {
+        what: work.title.to_owned(),
+        measured: format!(
+            "{ratio:.3} × ({} against {} bare; {} with the snapshots around it)",
+            time(belay),
+            time(bare),
+            time(whole)
+        ),
+        promise: format!("≤ {limit} ×"),
+        kept: ratio <= limit,
+    }];
+    if work.beside_strace {
+        // What a tracer adds is what it costs; the work itself is nobody's merit.
+        let added = |with: Duration| with.saturating_sub(bare).as_secs_f64().max(1e-9);
+        let factor = added(strace) / added(belay);
+        found.push(Finding {
+            what: format!("{}, beside strace", work.title),
+            measured: format!(
+                "strace {:.2} × bare; it adds {factor:.1} times what belay adds",
+                strace.as_secs_f64() / bare.as_secs_f64()
+            ),
+            promise: "≥ 5 times".to_owned(),
+            kept: factor >= 5.0,
+        });
+    }
+    Ok(found)
+}
+
+/// A count of bytes for the table.
+pub(crate) fn bytes(count: u64) -> String {
+    size(count)
+}

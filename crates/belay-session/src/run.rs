@@ -1,0 +1,139 @@
+//! A run: one supervisor process that holds tracer, journal, terminal and snapshots, and one loop over what wakes it.
+//!
+//! - The record is durable before the command exists; the pre-run snapshot before its first instruction.
+//! - The command is held until the tracer is attached, so that nothing runs unseen.
+//! - Nobody holds the run up: snapshots are taken on a thread beside it, clients are let go when they stop listening.
+
+mod captures;
+mod client;
+mod confine;
+mod console;
+mod control;
+mod journal;
+mod lost;
+mod record;
+mod start;
+mod still;
+mod supervisor;
+mod tally;
+mod tree;
+mod wire;
+
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::AtomicBool;
+
+use belay_event::{Event, Raw};
+
+use crate::config::Sources;
+use crate::error::Result;
+use crate::home::Home;
+use crate::workspace::Workspace;
+
+use supervisor::Supervisor;
+
+pub use client::{RunClient, inherited};
+pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
+pub use lost::LostRun;
+pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
+pub use wire::{Answer, Deed, Farewell, Frame, Request};
+
+/// Whatever wakes the loop.
+enum Wake {
+    /// Something happened in the run.
+    Events(Vec<Event>),
+    /// A client asks for something.
+    Request(u64, Request),
+    /// A client is gone.
+    Gone(u64),
+    /// The command ended.
+    ChildExited,
+    /// A snapshot was taken, or not.
+    Taken(Box<captures::Done>),
+}
+
+/// What to run.
+#[derive(Clone, Debug, Default)]
+pub struct RunPlan {
+    /// The command and its arguments; none to watch only.
+    pub argv: Vec<Vec<u8>>,
+    /// Where to start it.
+    pub cwd: Vec<u8>,
+    /// A name for the run.
+    pub label: Option<String>,
+    /// Which standard streams are a terminal of belay's own.
+    pub terminal: [bool; 3],
+    /// The size of that terminal.
+    pub size: Option<TerminalSize>,
+    /// What it may use.
+    pub limits: RunLimits,
+    /// What it is confined to.
+    pub confinement: Confinement,
+}
+
+/// What a supervisor is given by the process that it is.
+pub struct Host {
+    /// The environment of the command, `NAME=value`.
+    pub env: Vec<Vec<u8>>,
+    /// The connection to whoever started it.
+    pub channel: Option<UnixStream>,
+    /// What a jail is made from.
+    pub den: Den,
+    /// Set when the supervisor is to stop.
+    pub stop: &'static AtomicBool,
+}
+
+impl Workspace<'_> {
+    /// Records a run that is about to be started.
+    pub fn create_run(&self, plan: &RunPlan) -> Result<RunRecord> {
+        use std::os::unix::ffi::OsStrExt;
+        let home = self.home();
+        let record = RunRecord {
+            id: home.options.ids.next("run_", 8),
+            state: RunState::Created,
+            workspace: self.id().to_owned(),
+            root: Raw::from(self.path().as_os_str().as_bytes()),
+            argv: plan.argv.iter().map(|word| Raw::from(word.as_slice())).collect(),
+            cwd: Raw::from(plan.cwd.as_slice()),
+            label: plan.label.clone(),
+            terminal: plan.terminal,
+            size: plan.size,
+            limits: plan.limits,
+            confinement: plan.confinement.clone(),
+            created_at: home.options.clock.now(),
+            started_at: None,
+            ended_at: None,
+            supervisor: record::ProcessName::of(std::process::id()),
+            child: None,
+            group: None,
+            protection: None,
+            pre_run: None,
+            final_snapshot: None,
+            ended: None,
+            because: None,
+            totals: RunTotals::default(),
+        };
+        record.save(home.disk(), true)?;
+        record.mark(home.disk())?;
+        Ok(record)
+    }
+}
+
+/// Supervises the run of that id to its end; this process does nothing else.
+pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
+    // A group leader already is what this would make it.
+    let _ = rustix::process::setsid();
+    belay_sys::ignore_hangup();
+    let record = home.run(id)?;
+    let workspace = home.workspace(&record.workspace, sources)?;
+    let mut run = Supervisor::open(&workspace, record, host)?;
+    let result = std::thread::scope(|scope| {
+        run.take_snapshots_on(scope);
+        let result = run.start().map(|()| {
+            run.attend();
+            run.settle();
+        });
+        run.stop_taking_snapshots();
+        result
+    });
+    run.farewell(result)
+}

@@ -1,0 +1,152 @@
+//! The snapshots of a run: asked for by triggers, taken one after the other beside it, by what is known to have changed.
+//!
+//! A set of changed paths is used only against a snapshot of this run that was begun while every change was already
+//! being watched, and only if nothing was lost since; otherwise the workspace is walked.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use belay_event::SnapshotTaken;
+use belay_store::Quiet;
+use belay_trace::Tracer;
+
+use crate::record::{Cause, Kind, Origin, Pool, Snapshot};
+use crate::snapshot::{Dirty, SnapshotRequest};
+use crate::trigger::Ask;
+use crate::workspace::{Work, Workspace};
+
+/// A snapshot to take.
+pub(super) struct Job {
+    pub(super) ask: Ask,
+    /// What changed since the run's snapshot of this name, if all of that is known.
+    dirty: Option<Dirty>,
+    /// What will be unknown again if this fails.
+    owed: Vec<Vec<u8>>,
+}
+
+/// A snapshot that was taken, or not.
+pub(super) struct Done {
+    job: Job,
+    result: Result<Snapshot, String>,
+    took_us: u64,
+}
+
+impl Done {
+    /// The snapshot's identifier, if it was taken.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.result.as_ref().ok().map(|snapshot| snapshot.id.as_str())
+    }
+
+    /// Its kind.
+    pub(super) fn kind(&self) -> Kind {
+        self.job.ask.kind
+    }
+}
+
+/// What is to be taken, and what is known about it.
+#[derive(Default)]
+pub(super) struct Captures {
+    queue: VecDeque<Ask>,
+    is_busy: bool,
+    /// The last snapshot of this run, if changes were watched since before it began.
+    base: Option<String>,
+    owed: Vec<Vec<u8>>,
+}
+
+impl Captures {
+    /// Puts a snapshot on the list; one of the same kind that waits already is made good by the newer.
+    pub(super) fn ask(&mut self, ask: Ask) {
+        self.queue.retain(|waiting| waiting.kind != ask.kind || waiting.before != ask.before);
+        match ask.before {
+            true => self.queue.push_front(ask),
+            false => self.queue.push_back(ask),
+        }
+    }
+
+    /// Whether something waits or is being taken.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_busy || !self.queue.is_empty()
+    }
+
+    /// What to take next, if nothing is being taken.
+    pub(super) fn next(&mut self, tracer: Option<&Tracer>) -> Option<Job> {
+        while !self.is_busy {
+            let ask = self.queue.pop_front()?;
+            let seen = tracer.map(Tracer::dirty).unwrap_or_default();
+            let mut paths = std::mem::take(&mut self.owed);
+            paths.extend(seen.paths);
+            if !seen.complete {
+                self.base = None;
+            }
+            if self.base.is_some() && paths.is_empty() && is_optional(&ask) {
+                continue;
+            }
+            self.is_busy = true;
+            let dirty = self.base.clone().map(|since| Dirty { since, paths: paths.clone() });
+            return Some(Job { ask, dirty, owed: paths });
+        }
+        None
+    }
+
+    /// Takes in what came of a job; `watched` says whether changes were watched when it began.
+    pub(super) fn done(&mut self, done: Done, watched: bool) -> SnapshotTaken {
+        self.is_busy = false;
+        let by_dirty_set = done.job.dirty.is_some();
+        match &done.result {
+            Ok(snapshot) => self.base = watched.then(|| snapshot.id.clone()),
+            Err(_) => self.owed.extend(done.job.owed),
+        }
+        let (snapshot, failed) = match done.result {
+            Ok(snapshot) => (Some(snapshot), None),
+            Err(why) => (None, Some(why)),
+        };
+        let ask = done.job.ask;
+        SnapshotTaken {
+            kind: ask.kind.name().to_owned(),
+            origin: "auto".to_owned(),
+            name: None,
+            slot: snapshot.as_ref().and_then(|snapshot| snapshot.slot),
+            files: snapshot.as_ref().map_or(0, |snapshot| snapshot.files),
+            stored_bytes: snapshot.as_ref().map_or(0, |snapshot| snapshot.size_delta),
+            took_us: done.took_us,
+            by_dirty_set,
+            command: ask.command,
+            root: snapshot.as_ref().map(|snapshot| snapshot.root.to_hex()),
+            snapshot: snapshot.map(|snapshot| snapshot.id),
+            failed,
+        }
+    }
+}
+
+/// Whether a snapshot of an unchanged workspace would tell nothing.
+fn is_optional(ask: &Ask) -> bool {
+    matches!(ask.kind, Kind::Auto | Kind::Idle)
+}
+
+impl Job {
+    /// A snapshot by a walk of everything.
+    pub(super) fn whole(ask: Ask) -> Job {
+        Job { ask, dirty: None, owed: Vec::new() }
+    }
+
+    /// Takes the snapshot.
+    pub(super) fn carry_out(self, workspace: &Workspace<'_>, run: &str, stop: &std::sync::atomic::AtomicBool) -> Done {
+        let began = Instant::now();
+        let request = SnapshotRequest {
+            kind: self.ask.kind,
+            origin: Origin::Auto,
+            dirty: self.dirty.clone(),
+            cause: Cause {
+                run: Some(run.to_owned()),
+                trigger: Some(self.ask.why.clone()),
+                command: self.ask.command,
+                ..Cause::default()
+            },
+            pool: self.ask.pooled.then_some(Pool::Auto),
+            ..SnapshotRequest::default()
+        };
+        let taken = workspace.snapshot(&request, Work { progress: &Quiet, stop });
+        let result = taken.map(|taken| taken.snapshot).map_err(|error| crate::error::chain(&error));
+        Done { job: self, result, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
+    }
+}

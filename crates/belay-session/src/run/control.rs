@@ -1,0 +1,146 @@
+//! The run's side of its `control.sock`: who is connected, and who sees the terminal.
+//!
+//! A client that does not take what it is sent for too long is let go: it must not hold the run up.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::Wake;
+use super::wire::{Answer, Frame, Request, read_frame, write_data, write_text};
+
+/// A terminal that takes nothing for this long is given up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Everybody who is connected.
+#[derive(Clone)]
+pub(super) struct Control {
+    clients: Arc<Mutex<Vec<Client>>>,
+    next: Arc<AtomicU64>,
+    wakes: Sender<Wake>,
+    /// Where keys go.
+    terminal: Option<Arc<File>>,
+}
+
+struct Client {
+    id: u64,
+    stream: UnixStream,
+    pid: Option<u32>,
+    is_watching: bool,
+}
+
+/// A way to the socket that is short whatever belay's home is called, since the kernel takes 107 bytes; it lasts as
+/// long as the handle.
+pub(super) fn socket_in(dir: &Path) -> io::Result<(File, PathBuf)> {
+    let held = File::open(dir)?;
+    let path = PathBuf::from(format!("/proc/self/fd/{}/control.sock", held.as_raw_fd()));
+    Ok((held, path))
+}
+
+impl Control {
+    pub(super) fn new(wakes: Sender<Wake>, terminal: Option<Arc<File>>) -> Control {
+        Control { clients: Arc::default(), next: Arc::new(AtomicU64::new(1)), wakes, terminal }
+    }
+
+    /// Takes connections in the run's directory until the process ends.
+    pub(super) fn listen(&self, dir: &Path) -> io::Result<()> {
+        let (_held, path) = socket_in(dir)?;
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path)?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+        let control = self.clone();
+        std::thread::Builder::new().name("control".into()).spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // A connection that cannot be served is one that the other side finds closed.
+                let _ = control.serve(stream);
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Serves one connection from now on.
+    pub(super) fn serve(&self, stream: UnixStream) -> io::Result<()> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let pid = rustix::net::sockopt::socket_peercred(&stream).ok();
+        let pid = pid.map(|peer| peer.pid.as_raw_nonzero().get().unsigned_abs());
+        let mut reading = stream.try_clone()?;
+        self.clients.lock().expect("no holder panics").push(Client { id, stream, pid, is_watching: false });
+        let control = self.clone();
+        std::thread::Builder::new().name("client".into()).spawn(move || {
+            control.read(id, &mut reading);
+            control.drop_client(id);
+            let _ = control.wakes.send(Wake::Gone(id));
+        })?;
+        Ok(())
+    }
+
+    fn read(&self, id: u64, from: &mut UnixStream) {
+        while let Ok(Some(frame)) = read_frame::<Request>(from) {
+            match (frame, &self.terminal) {
+                (Frame::Data(keys), Some(terminal)) => {
+                    if (&**terminal).write_all(&keys).is_err() {
+                        return;
+                    }
+                }
+                (Frame::Data(_), None) => {}
+                (Frame::Text(request), _) => {
+                    if self.wakes.send(Wake::Request(id, request)).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The process at the other end.
+    pub(super) fn pid_of(&self, id: u64) -> Option<u32> {
+        let clients = self.clients.lock().expect("no holder panics");
+        clients.iter().find(|client| client.id == id).and_then(|client| client.pid)
+    }
+
+    /// Shows a client the terminal from now on, beginning with `recent`.
+    pub(super) fn show_terminal(&self, id: u64, recent: &[u8]) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        if let Some(client) = clients.iter_mut().find(|client| client.id == id) {
+            client.is_watching = recent.is_empty() || write_data(&mut client.stream, recent).is_ok();
+        }
+    }
+
+    /// Passes on what the terminal shows.
+    pub(super) fn broadcast(&self, data: &[u8]) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        for client in clients.iter_mut().filter(|client| client.is_watching) {
+            if write_data(&mut client.stream, data).is_err() {
+                client.is_watching = false;
+                let _ = client.stream.shutdown(std::net::Shutdown::Both);
+            }
+        }
+    }
+
+    /// Tells one client something.
+    pub(super) fn answer(&self, id: u64, answer: &Answer) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        if let Some(client) = clients.iter_mut().find(|client| client.id == id) {
+            // If it is gone, its reader will say so.
+            let _ = write_text(&mut client.stream, answer);
+        }
+    }
+
+    /// Tells everybody something.
+    pub(super) fn tell_all(&self, answer: &Answer) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        clients.iter_mut().for_each(|client| drop(write_text(&mut client.stream, answer)));
+    }
+
+    fn drop_client(&self, id: u64) {
+        self.clients.lock().expect("no holder panics").retain(|client| client.id != id);
+    }
+}

@@ -1,0 +1,114 @@
+//! Runs whose supervisor died: their journals are closed, their last state is captured, and what still lives is named.
+
+use belay_event::At;
+use jiff::Timestamp;
+
+use super::record::{RunRecord, RunState};
+use super::tree::command_of;
+use crate::error::{Result, chain};
+use crate::record::{Cause, Kind, Origin};
+use crate::snapshot::SnapshotRequest;
+use crate::workspace::{Work, Workspace};
+
+/// A run that ended without anybody seeing it.
+#[derive(Clone, Debug)]
+pub struct LostRun {
+    /// The run as it is recorded now.
+    pub run: RunRecord,
+    /// Its processes that live on, unrecorded, with their commands.
+    pub left: Vec<(u32, String)>,
+    /// What could not be put in order.
+    pub failed: Option<String>,
+}
+
+impl Workspace<'_> {
+    /// Puts runs in order whose supervisor died; every command calls it first.
+    pub fn recover_runs(&self, work: Work<'_>) -> Result<Vec<LostRun>> {
+        let open = self.home().open_runs(self.id())?;
+        Ok(open.into_iter().filter(|run| !run.is_live()).map(|run| self.recover_run(run, work)).collect())
+    }
+
+    fn recover_run(&self, mut run: RunRecord, work: Work<'_>) -> LostRun {
+        let (home, disk) = (self.home(), self.home().disk());
+        let now = home.options.clock.now();
+        let mut failed = self.close_journal(&run, now).err().map(|error| chain(&error));
+        run.state = if run.started_at.is_some() { RunState::Lost } else { RunState::Failed };
+        run.ended_at = Some(now);
+        run.because = Some("controller lost".to_owned());
+        if run.state == RunState::Lost && self.settings().disabled_by().is_none() {
+            let request = SnapshotRequest {
+                kind: Kind::Final,
+                origin: Origin::Auto,
+                cause: Cause {
+                    run: Some(run.id.clone()),
+                    trigger: Some("found without its controller".into()),
+                    ..Cause::default()
+                },
+                ..SnapshotRequest::default()
+            };
+            match self.snapshot(&request, work) {
+                Ok(taken) => run.final_snapshot = Some(taken.snapshot.id),
+                Err(error) => failed = failed.or(Some(chain(&error))),
+            }
+        }
+        let saved = run.save(disk, true).and_then(|()| run.unmark(disk));
+        failed = failed.or(saved.err().map(|error| chain(&error)));
+        let left = run.living().into_iter().map(|pid| (pid, command_of(pid))).collect();
+        LostRun { run, left, failed }
+    }
+
+    fn close_journal(&self, run: &RunRecord, now: Timestamp) -> Result<()> {
+        let dir = self.home().run_dir(&run.id);
+        if !dir.join("session.db").exists() {
+            return Ok(());
+        }
+        belay_journal::recover(&dir, self.home().signing_key()?, At::from(now))?;
+        Ok(())
+    }
+}
+
+impl RunRecord {
+    /// Processes of the run that live, whatever became of its supervisor.
+    pub fn living(&self) -> Vec<u32> {
+        if let Some(group) = self.open_group() {
+            return group.pids().unwrap_or_default();
+        }
+        let mark = format!("BELAY_RUN={}", self.id).into_bytes();
+        let carries = |pid: &u32| {
+            let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environ.split(|byte| *byte == 0).any(|variable| variable == mark)
+        };
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(carries).collect()
+    }
+
+    /// Kills processes of the run that outlived their supervisor; returns how many there were.
+    pub fn kill_living(&self) -> std::io::Result<usize> {
+        const TIME_MAX: std::time::Duration = std::time::Duration::from_secs(10);
+        let living = self.living();
+        if let Some(group) = self.open_group() {
+            let _ = group.thaw();
+            group.kill(TIME_MAX)?;
+            let _ = group.remove();
+            return Ok(living.len());
+        }
+        // Each carries the run's name in its environment, and so does whatever it starts.
+        let mut rest = living.clone();
+        let deadline = std::time::Instant::now() + TIME_MAX;
+        while !rest.is_empty() && std::time::Instant::now() < deadline {
+            for pid in rest {
+                belay_sys::signal_process(pid, rustix::process::Signal::KILL.as_raw())?;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            rest = self.living();
+        }
+        Ok(living.len())
+    }
+
+    fn open_group(&self) -> Option<belay_sys::Cgroup> {
+        use std::os::unix::ffi::OsStrExt;
+        let path = std::path::Path::new(std::ffi::OsStr::from_bytes(self.group.as_ref()?.bytes()));
+        belay_sys::Cgroup::open(path).ok()
+    }
+}

@@ -1,0 +1,266 @@
+//! The beginning of a run: snapshot, tracer and journal side by side, then the command, held until all is in place.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use belay_event::{Degraded, Ended, ExecSource, FileSource, Isolation, Protection, RunStarted, What};
+use belay_sys::{Launch, Process};
+use belay_trace::{Engine, Options, Tracer};
+
+use super::captures::{Done, Job};
+use super::confine::{self, Command, Engine as Confiner, HeldCommand};
+use super::record::{ProcessName, RunRecord, RunState};
+use super::supervisor::Supervisor;
+use super::tree::Tree;
+use super::wire::Answer;
+use super::{Wake, console, journal};
+use crate::error::{Error, Result};
+
+/// The standard streams of the command.
+pub(super) struct Streams([OwnedFd; 3]);
+
+impl Streams {
+    /// Our own streams, or a new terminal, whose other end is returned; we ourselves let go of ours.
+    pub(super) fn open(record: &RunRecord, dir: &Path) -> io::Result<(Streams, Option<Arc<File>>)> {
+        let size = record.size.map(|size| belay_sys::Size { rows: size.rows, columns: size.columns });
+        let pty = record.terminal.contains(&true).then(|| belay_sys::open_pty(size.unwrap_or_default())).transpose()?;
+        let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+        let stream = |at: usize| match &pty {
+            Some(pty) if record.terminal[at] => pty.slave.try_clone(),
+            // Not every descriptor that a process is born with is open.
+            _ => own[at].try_clone_to_owned().or_else(|_| File::open("/dev/null").map(OwnedFd::from)),
+        };
+        let streams = Streams([stream(0)?, stream(1)?, stream(2)?]);
+        // Whoever waits for the end of a pipe waits for the command, not for us.
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        let log = File::options().create(true).append(true).mode(0o600).open(dir.join("supervisor.log"))?;
+        rustix::stdio::dup2_stdin(&null)?;
+        rustix::stdio::dup2_stdout(&null)?;
+        rustix::stdio::dup2_stderr(&log)?;
+        Ok((streams, pty.map(|pty| Arc::new(pty.master))))
+    }
+
+    fn copies(&self) -> io::Result<[OwnedFd; 3]> {
+        Ok([self.0[0].try_clone()?, self.0[1].try_clone()?, self.0[2].try_clone()?])
+    }
+
+    fn as_fds(&self) -> [BorrowedFd<'_>; 3] {
+        [self.0[0].as_fd(), self.0[1].as_fd(), self.0[2].as_fd()]
+    }
+}
+
+impl Supervisor<'_> {
+    /// Everything until the command's first instruction.
+    pub(super) fn start(&mut self) -> Result<()> {
+        let mut degraded = Vec::new();
+        let tree = match self.record.is_watch() {
+            true => None,
+            false => Some(Tree::prepare(&self.record.id, self.record.limits, &mut degraded)),
+        };
+        self.prepare(tree.as_ref(), &mut degraded)?;
+        self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
+        let (held, isolation) = match &tree {
+            Some(tree) => self.hold(tree, &mut degraded).map(|(held, isolation)| (Some(held), isolation))?,
+            None => (None, Isolation::None),
+        };
+        self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
+        self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
+        self.announce_start()?;
+        self.release(held)?;
+        self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
+        Ok(())
+    }
+
+    /// The pre-run snapshot, the tracer and the journal take their time beside each other.
+    fn prepare(&mut self, tree: Option<&Tree>, degraded: &mut Vec<Degraded>) -> Result<()> {
+        let settings = self.workspace.settings();
+        let options = Options {
+            workspace: self.workspace.path().to_owned(),
+            exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
+            files: true,
+            engine: Engine::Best,
+            group: tree.and_then(Tree::group),
+        };
+        let wakes = self.wakes.clone();
+        // A loop that has ended needs no events.
+        let sink = Box::new(move |events| drop(wakes.send(Wake::Events(events))));
+        let ask = self.triggers.before_run();
+        let (workspace, record) = (self.workspace, &self.record);
+        let (tracer, journal, taken) = std::thread::scope(|scope| {
+            let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
+            let journal = scope.spawn(|| journal::create(workspace.home(), record));
+            static CALM: AtomicBool = AtomicBool::new(false);
+            let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, &record.id, &CALM));
+            (tracer.join(), journal.join(), taken)
+        });
+        match tracer.expect("a tracer does not panic") {
+            Ok(tracer) => {
+                degraded.extend_from_slice(tracer.degraded());
+                self.tracer = Some(tracer);
+            }
+            Err(error) => {
+                let why = crate::error::chain(&error.into());
+                degraded.push(Degraded { layer: "exec".into(), why: format!("nothing is traced: {why}") });
+            }
+        }
+        self.journal = Some(journal.expect("a journal does not panic")?);
+        self.begin_from(taken)
+    }
+
+    /// Without the snapshot to come back to, nothing is run.
+    fn begin_from(&mut self, taken: Option<Done>) -> Result<()> {
+        let Some(done) = taken else { return Ok(()) };
+        let id = done.id().map(str::to_owned);
+        // Changes made while the tracer was not yet ready may be in neither: the next snapshot looks at everything.
+        let taken = self.captures.done(done, false);
+        match (id, taken.failed.clone()) {
+            (Some(id), _) => self.record.pre_run = Some(id),
+            (None, why) => return Err(Error::NoPreRun(why.unwrap_or_default())),
+        }
+        self.pending.push(self.event(What::Snapshot(taken)));
+        Ok(())
+    }
+
+    /// Starts the command, held before its first instruction, confined, with the tracer attached.
+    fn hold(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) -> Result<(HeldCommand, Isolation)> {
+        let streams = self.streams.take().expect("streams are opened once and used once");
+        let argv: Vec<Vec<u8>> = self.record.argv.iter().map(|word| word.bytes().to_vec()).collect();
+        let mut env = std::mem::take(&mut self.env);
+        env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
+        env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
+        let (held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
+            Some(confined) => confined,
+            None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
+        };
+        let pid = held.pid();
+        self.record.child = ProcessName::of(pid);
+        for pid in held.pids() {
+            tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
+        }
+        if let Some(tracer) = &mut self.tracer
+            && let Err(error) = tracer.attach(pid)
+        {
+            degraded.push(Degraded { layer: "exec".into(), why: crate::error::chain(&error.into()) });
+        }
+        Ok((held, isolation))
+    }
+
+    /// The command in a jail; none if none is wanted, or only the strongest that works and that is nothing.
+    fn hold_confined(
+        &mut self,
+        argv: &[Vec<u8>],
+        env: &[Vec<u8>],
+        streams: &Streams,
+        degraded: &mut Vec<Degraded>,
+    ) -> Result<Option<(HeldCommand, Isolation)>> {
+        let wanted = &self.record.confinement;
+        if wanted.engine == Confiner::None {
+            degraded.push(confine::unconfined(None));
+            return Ok(None);
+        }
+        let (workspace, belay) = (self.workspace.path(), self.workspace.home().path());
+        let (policy, patterns) = confine::policy(wanted, &self.den, workspace, belay)?;
+        let stdio = streams.copies().map_err(Error::run("open the streams"))?;
+        let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
+        let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
+        let command = Command { argv, env, cwd: &cwd, stdio, tracer };
+        match confine::hold(&policy, &patterns, command, degraded) {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if wanted.engine == Confiner::Auto => {
+                degraded.push(confine::unconfined(Some(crate::error::chain_of(&error))));
+                Ok(None)
+            }
+            Err(error) => Err(Error::Confinement { why: crate::error::chain_of(&error) }),
+        }
+    }
+
+    fn hold_free(&self, argv: &[Vec<u8>], env: &[Vec<u8>], streams: &Streams) -> Result<HeldCommand> {
+        let path = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
+        let cwd = File::open(&path).map_err(Error::path("open", &path))?;
+        let launch = Launch {
+            argv,
+            env,
+            cwd: cwd.as_fd(),
+            stdio: streams.as_fds(),
+            terminal: self.terminal.is_some(),
+            tracer: self.tracer.as_ref().and_then(Tracer::tracer_pid),
+        };
+        belay_sys::hold(&launch).map(HeldCommand::Free).map_err(Error::run("start the command"))
+    }
+
+    fn protection(&self, isolation: Isolation, tree: Option<&Tree>, degraded: Vec<Degraded>) -> Protection {
+        Protection {
+            isolation,
+            exec: self.tracer.as_ref().map_or(ExecSource::None, Tracer::exec_source),
+            files: self.tracer.as_ref().map_or(FileSource::None, Tracer::file_source),
+            snapshots: self.workspace.settings().disabled_by().is_none(),
+            freeze: tree.is_some_and(Tree::can_freeze),
+            degraded,
+        }
+    }
+
+    /// The first events; they are durable before the command does anything.
+    fn announce_start(&mut self) -> Result<()> {
+        let record = &self.record;
+        let started = RunStarted {
+            run: record.id.clone(),
+            workspace: record.workspace.clone(),
+            root: record.root.clone(),
+            argv: record.argv.clone(),
+            cwd: record.cwd.clone(),
+            protection: record.protection.clone().expect("it was just worked out"),
+        };
+        let degraded = started.protection.degraded.clone();
+        let mut events = vec![self.event(What::RunStarted(started))];
+        events.append(&mut self.pending);
+        events.extend(degraded.into_iter().map(|one| self.event(What::Degraded(one))));
+        self.happened(events);
+        if let Some(journal) = &self.journal {
+            journal.sync()?;
+        }
+        let now = self.workspace.home().options.clock.now();
+        self.record.state = RunState::Running;
+        self.record.started_at = Some(now);
+        self.record.save(self.workspace.home().disk(), false)
+    }
+
+    /// Lets the command go, and waits for its end on a thread.
+    fn release(&mut self, held: Option<HeldCommand>) -> Result<()> {
+        self.time_up_at = self.record.limits.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
+        let Some(held) = held else { return Ok(()) };
+        if let Some(terminal) = self.terminal.clone() {
+            let log = self.workspace.home().run_dir(&self.record.id).join("console.log");
+            let pump = console::pump(terminal, &log, self.control.clone(), self.recent.clone());
+            self.pump = Some(pump.map_err(Error::run("read the terminal"))?);
+        }
+        match held.release() {
+            Ok(process) => wait_for(process, self.wakes.clone()).map_err(Error::run("wait for the command")),
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or(0);
+                self.unexecuted = Some(errno);
+                self.record.ended = Some(Ended::Code(if errno == NOT_FOUND { 127 } else { 126 }));
+                let _ = self.wakes.send(Wake::ChildExited);
+                Ok(())
+            }
+        }
+    }
+}
+
+const NOT_FOUND: i32 = rustix::io::Errno::NOENT.raw_os_error();
+
+fn wait_for(process: Process, wakes: std::sync::mpsc::Sender<Wake>) -> io::Result<()> {
+    std::thread::Builder::new().name("waiter".into()).spawn(move || {
+        // It cannot be waited for only if it is gone.
+        let _ = process.wait(None);
+        let _ = wakes.send(Wake::ChildExited);
+    })?;
+    Ok(())
+}

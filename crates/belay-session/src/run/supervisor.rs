@@ -1,0 +1,459 @@
+//! The supervisor: what it holds, and the loop over what wakes it.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Scope;
+use std::time::{Duration, Instant};
+
+use belay_event::{At, Ended, Event, Rewound, RunEnded, What};
+use belay_journal::Writer;
+use belay_sys::Exit;
+use belay_trace::Tracer;
+
+use super::captures::{Captures, Job};
+use super::confine::Den;
+use super::console::Recent;
+use super::control::Control;
+use super::record::{ProcessName, RunRecord, RunState};
+use super::start::Streams;
+use super::tally::Tally;
+use super::tree::{self, Tree};
+use super::wire::{Answer, Farewell, Request};
+use super::{Host, Wake};
+use crate::error::{Error, Result, chain};
+use crate::record::Kind;
+use crate::trigger::{Ask, Triggers};
+use crate::workspace::Workspace;
+
+/// How often the loop looks around when nothing wakes it.
+const TICK: Duration = Duration::from_millis(250);
+/// How often it looks at what the processes do.
+const LOOK: Duration = Duration::from_secs(1);
+/// How long the processes are given to end by themselves when asked politely.
+const GRACE: Duration = Duration::from_secs(5);
+/// How long the terminal is given to show the last words of a run.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
+const SIGWINCH: i32 = rustix::process::Signal::WINCH.as_raw();
+
+/// Everything that a supervisor holds.
+pub(super) struct Supervisor<'w> {
+    pub(super) workspace: &'w Workspace<'w>,
+    pub(super) record: RunRecord,
+    pub(super) control: Control,
+    pub(super) wakes: Sender<Wake>,
+    inbox: Receiver<Wake>,
+    pub(super) streams: Option<Streams>,
+    pub(super) terminal: Option<Arc<File>>,
+    pub(super) recent: Recent,
+    pub(super) pump: Option<std::thread::JoinHandle<()>>,
+    pub(super) env: Vec<Vec<u8>>,
+    pub(super) den: Den,
+    pub(super) tree: Option<Tree>,
+    pub(super) tracer: Option<Tracer>,
+    pub(super) journal: Option<Writer>,
+    pub(super) triggers: Triggers,
+    pub(super) captures: Captures,
+    jobs: Option<Sender<Job>>,
+    tally: Tally,
+    /// The command's own end, as the tracer saw it.
+    seen_end: Option<Ended>,
+    pub(super) unexecuted: Option<i32>,
+    /// Events from before the journal's first.
+    pub(super) pending: Vec<Event>,
+    frozen_by: Vec<u64>,
+    kill_at: Option<Instant>,
+    is_over: bool,
+    pub(super) time_up_at: Option<Instant>,
+    next_look: Instant,
+    stop: &'static AtomicBool,
+}
+
+impl<'w> Supervisor<'w> {
+    /// Opens the terminal and the socket; whoever started the run can be told everything from here on.
+    pub(super) fn open(workspace: &'w Workspace<'w>, mut record: RunRecord, host: Host) -> Result<Supervisor<'w>> {
+        let dir = workspace.home().run_dir(&record.id);
+        let (wakes, inbox) = channel();
+        let (streams, terminal) = Streams::open(&record, &dir).map_err(Error::run("open a terminal"))?;
+        let control = Control::new(wakes.clone(), terminal.clone());
+        control.listen(&dir).map_err(Error::run("open the control socket"))?;
+        host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
+        record.supervisor = ProcessName::of(std::process::id());
+        record.save(workspace.home().disk(), false)?;
+        let now = At::from(workspace.home().options.clock.now());
+        Ok(Supervisor {
+            triggers: Triggers::new(workspace.settings(), true, now),
+            workspace,
+            record,
+            control,
+            wakes,
+            inbox,
+            streams: Some(streams),
+            terminal,
+            recent: Recent::default(),
+            pump: None,
+            env: host.env,
+            den: host.den,
+            tree: None,
+            tracer: None,
+            journal: None,
+            captures: Captures::default(),
+            jobs: None,
+            tally: Tally::default(),
+            seen_end: None,
+            unexecuted: None,
+            pending: Vec::new(),
+            frozen_by: Vec::new(),
+            kill_at: None,
+            is_over: false,
+            time_up_at: None,
+            next_look: Instant::now() + LOOK,
+            stop: host.stop,
+        })
+    }
+
+    /// Lets a thread take the snapshots, so that the loop never waits for one.
+    pub(super) fn take_snapshots_on<'s>(&mut self, scope: &'s Scope<'s, '_>)
+    where
+        'w: 's,
+    {
+        let (jobs, todo) = channel::<Job>();
+        let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.id.clone());
+        scope.spawn(move || {
+            // A snapshot of a run is finished even if the run is to stop: it is what the stop is taken back to.
+            static CALM: AtomicBool = AtomicBool::new(false);
+            for job in todo {
+                let done = job.carry_out(workspace, &run, &CALM);
+                if wakes.send(Wake::Taken(Box::new(done))).is_err() {
+                    return;
+                }
+            }
+        });
+        self.jobs = Some(jobs);
+    }
+
+    pub(super) fn stop_taking_snapshots(&mut self) {
+        self.jobs = None;
+    }
+
+    /// The loop: until the command ended, or a watch is stopped.
+    pub(super) fn attend(&mut self) {
+        while !self.is_over {
+            match self.inbox.recv_timeout(TICK) {
+                Ok(wake) => self.wake(wake),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.tick();
+        }
+    }
+
+    fn wake(&mut self, wake: Wake) {
+        match wake {
+            Wake::Events(events) => self.happened(events),
+            Wake::Request(client, request) => self.asked(client, request),
+            Wake::Gone(client) => self.thaw(client, None),
+            Wake::ChildExited => self.is_over = true,
+            Wake::Taken(done) => {
+                let taken = self.captures.done(*done, self.tracer.is_some());
+                self.happened(vec![self.event(What::Snapshot(taken))]);
+            }
+        }
+    }
+
+    /// What is done whenever the loop turns.
+    fn tick(&mut self) {
+        if self.record.child.is_some() {
+            self.reap();
+        }
+        let now = Instant::now();
+        if self.stop.swap(false, Ordering::SeqCst) {
+            self.stop("stopped", false);
+        }
+        if self.time_up_at.is_some_and(|at| now >= at) {
+            self.time_up_at = None;
+            self.stop("time limit", false);
+        }
+        if self.kill_at.is_some_and(|at| now >= at) {
+            self.kill_at = None;
+            self.kill();
+        }
+        let at = self.now();
+        if now >= self.next_look {
+            self.next_look = now + LOOK;
+            let activity = self.tree.as_mut().map(Tree::activity).unwrap_or_default();
+            let asks = self.triggers.tick(at, activity);
+            asks.into_iter().for_each(|ask| self.captures.ask(ask));
+        } else if self.triggers.next_tick().is_some_and(|due| due <= at) {
+            let asks = self.triggers.tick(at, Default::default());
+            asks.into_iter().for_each(|ask| self.captures.ask(ask));
+        }
+        self.take_next();
+    }
+
+    /// Hands the next snapshot to the thread that takes them.
+    fn take_next(&mut self) {
+        let Some(jobs) = &self.jobs else { return };
+        if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            // The thread outlives the sender.
+            let _ = jobs.send(job);
+        }
+    }
+
+    /// Takes in events, in order.
+    pub(super) fn happened(&mut self, events: Vec<Event>) {
+        for event in &events {
+            self.tally.observe(event);
+            if let What::Exit(exit) = &event.what
+                && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
+                && !matches!(exit.ended, Ended::Replaced(_))
+            {
+                self.seen_end = Some(exit.ended);
+            }
+            for ask in self.triggers.observe(event) {
+                self.captures.ask(ask);
+            }
+        }
+        if let Some(journal) = &self.journal {
+            journal.append(events);
+        }
+    }
+
+    fn asked(&mut self, client: u64, request: Request) {
+        match request {
+            Request::Attach(size) => {
+                self.resize(size);
+                self.control.show_terminal(client, &self.recent.bytes());
+                // A program that fills the screen draws it anew for whoever comes.
+                self.signal_foreground(SIGWINCH);
+            }
+            Request::Resize(size) => self.resize(size),
+            Request::Signal(signal) => match &self.record.child {
+                Some(child) => drop(belay_sys::signal_group(child.pid, signal)),
+                None => self.stop("stopped", false),
+            },
+            Request::Stop { now } => self.stop("stopped", now),
+            Request::Freeze => self.freeze(client),
+            Request::Thaw(rewound) => {
+                self.thaw(client, rewound);
+                self.control.answer(client, &Answer::Thawed);
+            }
+            Request::Status => {
+                self.record.totals = self.tally.totals;
+                self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
+            }
+        }
+    }
+
+    fn resize(&self, size: super::TerminalSize) {
+        let size = belay_sys::Size { rows: size.rows, columns: size.columns };
+        if let Some(terminal) = self.terminal.as_ref().filter(|_| size.rows > 0 && size.columns > 0) {
+            // A terminal that nobody sits at any more keeps its size.
+            let _ = belay_sys::set_terminal_size(&**terminal, size);
+        }
+    }
+
+    fn signal_foreground(&self, signal: i32) {
+        let group = self.terminal.as_ref().and_then(|terminal| belay_sys::foreground_group(&**terminal));
+        if let Some(group) = group {
+            let _ = belay_sys::signal_group(group, signal);
+        }
+    }
+
+    fn freeze(&mut self, client: u64) {
+        let pid = self.control.pid_of(client);
+        let frozen = match &mut self.tree {
+            Some(tree) if self.frozen_by.is_empty() => tree.freeze(pid),
+            _ => Ok(()),
+        };
+        match frozen {
+            Ok(()) => {
+                self.frozen_by.push(client);
+                self.control.answer(client, &Answer::Frozen);
+            }
+            Err(error) => self.control.answer(client, &Answer::Refused(error.to_string())),
+        }
+    }
+
+    /// Lets the run go on if this client was the last that held it.
+    fn thaw(&mut self, client: u64, rewound: Option<Rewound>) {
+        let held = self.frozen_by.len();
+        self.frozen_by.retain(|holder| *holder != client);
+        if let Some(rewound) = rewound {
+            self.announce(&rewound);
+            self.happened(vec![self.event(What::Rewound(rewound))]);
+        }
+        if held > 0
+            && self.frozen_by.is_empty()
+            && let Some(tree) = &mut self.tree
+        {
+            // A group that cannot be thawed is gone, and so are its processes.
+            let _ = tree.thaw();
+        }
+    }
+
+    /// Tells whoever sits at the terminal that files changed under the program.
+    fn announce(&self, rewound: &Rewound) {
+        if self.terminal.is_none() {
+            return;
+        }
+        let (kind, to, changed) = (&rewound.kind, &rewound.to, rewound.changed);
+        let line = format!("\r\nbelay: {kind} to {to}: {changed} paths changed under this program\r\n");
+        self.control.broadcast(line.as_bytes());
+    }
+
+    /// Ends everything: politely with a last resort, or at once.
+    fn stop(&mut self, because: &str, now: bool) {
+        self.record.because.get_or_insert_with(|| because.to_owned());
+        if self.record.is_watch() {
+            self.is_over = true;
+            return;
+        }
+        if let Some(tree) = self.tree.as_mut().filter(|_| !self.frozen_by.is_empty()) {
+            let _ = tree.thaw();
+            self.frozen_by.clear();
+        }
+        if now {
+            return self.kill();
+        }
+        if let Some(tree) = &self.tree {
+            tree.signal(SIGTERM);
+            tree.signal(rustix::process::Signal::CONT.as_raw());
+        }
+        self.kill_at.get_or_insert(Instant::now() + GRACE);
+    }
+
+    fn kill(&mut self) {
+        if let Some(Err(error)) = self.tree.as_mut().map(Tree::kill) {
+            let why = format!("not everything could be stopped: {error}");
+            let degraded = belay_event::Degraded { layer: "freeze".into(), why };
+            self.happened(vec![self.event(What::Degraded(degraded))]);
+        }
+    }
+
+    /// Takes the exit status of the command, and of orphans that were given to us.
+    fn reap(&mut self) {
+        for (pid, exit) in belay_sys::reap_children() {
+            if self.record.child.as_ref().is_some_and(|child| child.pid == pid) {
+                self.record.ended = Some(match exit {
+                    Exit::Code(code) => Ended::Code(code),
+                    Exit::Signal(signal) => Ended::Signal(signal),
+                });
+            }
+        }
+    }
+
+    /// After the loop: last events, last snapshots, the end of the journal.
+    pub(super) fn settle(&mut self) {
+        if self.record.because.is_some() {
+            self.kill();
+        }
+        self.reap();
+        if let Some(tracer) = &self.tracer {
+            tracer.flush();
+        }
+        self.drain();
+        let asks = self.triggers.at_end();
+        asks.into_iter().for_each(|ask| self.captures.ask(ask));
+        self.finish_snapshots();
+        if self.workspace.settings().disabled_by().is_none() {
+            let why = "after the run".to_owned();
+            self.captures.ask(Ask { kind: Kind::Final, command: None, before: false, pooled: false, why });
+            self.finish_snapshots();
+        }
+        if let Some(tracer) = self.tracer.take() {
+            tracer.stop();
+        }
+        self.drain();
+        self.record.ended = self.record.ended.or(self.seen_end);
+        self.last_words();
+    }
+
+    /// Takes in everything that is waiting.
+    fn drain(&mut self) {
+        while let Ok(wake) = self.inbox.try_recv() {
+            self.wake(wake);
+        }
+    }
+
+    fn finish_snapshots(&mut self) {
+        self.take_next();
+        while self.captures.is_busy() {
+            let Ok(wake) = self.inbox.recv() else { return };
+            if let Wake::Taken(done) = &wake
+                && let Some(id) = done.id().filter(|_| done.kind() == Kind::Final)
+            {
+                self.record.final_snapshot = Some(id.to_owned());
+            }
+            self.wake(wake);
+            self.take_next();
+        }
+    }
+
+    /// Waits a moment for the terminal to show what was written to it last.
+    fn last_words(&mut self) {
+        let Some(pump) = self.pump.take() else { return };
+        let deadline = Instant::now() + LAST_WORDS;
+        while !pump.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Writes down how it ended, and tells everybody.
+    pub(super) fn farewell(mut self, result: Result<()>) -> Result<()> {
+        let disk = self.workspace.home().disk();
+        self.record.state = if result.is_ok() { RunState::Ended } else { RunState::Failed };
+        if let Err(error) = &result {
+            self.record.because = Some(chain(error));
+            self.kill();
+        }
+        self.record.ended_at = Some(self.workspace.home().options.clock.now());
+        let ended = RunEnded { ended: self.record.ended, because: self.record.because.clone(), root: self.last_root() };
+        self.happened(vec![self.event(What::RunEnded(ended))]);
+        let recorded = self.journal.take().map(|journal| journal.finish()).transpose();
+        self.record.totals = self.tally.totals;
+        let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
+        let left: Vec<u32> = self.tree.as_ref().map(Tree::pids).unwrap_or_default();
+        if left.is_empty()
+            && let Some(tree) = &self.tree
+        {
+            tree.remove();
+        }
+        let farewell = Farewell {
+            run: self.record.clone(),
+            unexecuted: self.unexecuted,
+            left: left.into_iter().map(|pid| (pid, tree::command_of(pid))).collect(),
+            by_command: self.tally.deeds(),
+            paths: self.tally.paths(),
+            gaps: self.gaps(),
+        };
+        self.control.tell_all(&Answer::Ended(Box::new(farewell)));
+        let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
+        recorded?;
+        saved?;
+        result
+    }
+
+    fn last_root(&self) -> Option<String> {
+        let timeline = self.workspace.timeline().ok()?;
+        let id = self.record.final_snapshot.as_ref()?;
+        timeline.get(id).map(|snapshot| snapshot.root.to_hex())
+    }
+
+    fn gaps(&self) -> u64 {
+        let timeline = self.workspace.timeline().ok();
+        let id = self.record.final_snapshot.as_ref();
+        timeline.zip(id).and_then(|(timeline, id)| Some(timeline.get(id)?.gaps)).unwrap_or(0)
+    }
+
+    pub(super) fn now(&self) -> At {
+        At::from(self.workspace.home().options.clock.now())
+    }
+
+    pub(super) fn event(&self, what: What) -> Event {
+        Event::new(self.now(), what)
+    }
+}

@@ -1,0 +1,97 @@
+//! What a run did, counted while it goes on; bounded, whatever the run does.
+
+use std::collections::{HashMap, HashSet};
+
+use belay_event::{Event, Raw, What};
+
+use super::record::RunTotals;
+use super::wire::Deed;
+
+/// Commands that are remembered with their arguments.
+const COMMANDS_MAX: usize = 4_096;
+/// Paths that are told apart; beyond that they are counted as often as they change.
+const PATHS_MAX: usize = 100_000;
+/// Arguments of a command that are kept for the summary.
+const ARGV_BYTES_MAX: usize = 512;
+/// Commands in the summary.
+const DEEDS_MAX: usize = 10;
+
+/// Counters of a run.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) totals: RunTotals,
+    commands: HashMap<u64, Vec<Raw>>,
+    changes: HashMap<Option<u64>, u64>,
+    paths: HashSet<u64>,
+    paths_more: u64,
+}
+
+impl Tally {
+    pub(super) fn observe(&mut self, event: &Event) {
+        match &event.what {
+            What::Exec(exec) => {
+                self.totals.commands += 1;
+                if self.commands.len() < COMMANDS_MAX {
+                    self.commands.insert(exec.command, cut(&exec.argv));
+                }
+            }
+            What::Exit(exit) if !self.changes.contains_key(&Some(exit.command)) => {
+                // What changed nothing will not be in the summary.
+                self.commands.remove(&exit.command);
+            }
+            What::File(change) => {
+                self.totals.changes += 1;
+                let command = change.by.and_then(|by| by.command);
+                if self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command) {
+                    *self.changes.entry(command).or_default() += 1;
+                }
+                let path = change.to.as_ref().unwrap_or(&change.path);
+                let hash = blake3::hash(path.bytes());
+                let short = u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes"));
+                if self.paths.len() < PATHS_MAX {
+                    self.paths.insert(short);
+                } else if !self.paths.contains(&short) {
+                    self.paths_more += 1;
+                }
+            }
+            What::Snapshot(taken) if taken.snapshot.is_some() => self.totals.snapshots += 1,
+            What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
+            _ => {}
+        }
+    }
+
+    /// How many different paths changed.
+    pub(super) fn paths(&self) -> u64 {
+        self.paths.len() as u64 + self.paths_more
+    }
+
+    /// The commands that changed the most.
+    pub(super) fn deeds(&self) -> Vec<Deed> {
+        let mut deeds: Vec<Deed> = self
+            .changes
+            .iter()
+            .map(|(command, changes)| Deed {
+                command: *command,
+                argv: command.and_then(|command| self.commands.get(&command).cloned()).unwrap_or_default(),
+                changes: *changes,
+            })
+            .collect();
+        deeds.sort_by_key(|deed| (std::cmp::Reverse(deed.changes), deed.command));
+        deeds.truncate(DEEDS_MAX);
+        deeds
+    }
+}
+
+fn cut(argv: &[Raw]) -> Vec<Raw> {
+    let mut room = ARGV_BYTES_MAX;
+    let mut kept = Vec::new();
+    for word in argv {
+        let length = word.bytes().len().min(room);
+        kept.push(Raw::from(&word.bytes()[..length]));
+        room -= length;
+        if room == 0 {
+            break;
+        }
+    }
+    kept
+}

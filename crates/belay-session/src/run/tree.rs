@@ -1,0 +1,275 @@
+//! The processes of a run: all of them can be stopped, held still and looked at.
+//!
+//! With a control group that is one act of the kernel. Without one the descendants of this process are gone through
+//! until none is left, which works because orphans are given to it (a subreaper).
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use belay_event::Degraded;
+use belay_sys::Cgroup;
+
+use super::record::RunLimits;
+use crate::trigger::Activity;
+
+const FREEZE_TIME_MAX: Duration = Duration::from_secs(5);
+const KILL_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long to sleep between two looks at processes that are on their way to a state.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+const SIGSTOP: i32 = rustix::process::Signal::STOP.as_raw();
+const SIGCONT: i32 = rustix::process::Signal::CONT.as_raw();
+const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
+
+/// The processes of a run.
+pub(super) struct Tree {
+    group: Option<Groups>,
+    /// A child of ours that is none of the run's.
+    tracer: Option<u32>,
+    /// Processes that were stopped by signals, to be continued.
+    stopped: Vec<u32>,
+    last_look: Option<(Instant, Usage)>,
+}
+
+/// The group of the run, and the one inside it that is frozen: who asks for that from inside is put beside it.
+struct Groups {
+    outer: Cgroup,
+    inner: Cgroup,
+}
+
+/// What the processes have used so far.
+#[derive(Clone, Copy, Default)]
+struct Usage {
+    cpu_ns: u64,
+    io_bytes: u64,
+}
+
+impl Tree {
+    /// A tree without processes; what falls short is added to `degraded`.
+    pub(super) fn prepare(run: &str, limits: RunLimits, degraded: &mut Vec<Degraded>) -> Tree {
+        // Without it orphans of the run escape a walk of its descendants; with a group nothing does.
+        let reaper = belay_sys::become_subreaper();
+        let group = Groups::create(run).map(|mut group| {
+            group.limit(limits, degraded);
+            group
+        });
+        let group = group.inspect_err(|error| {
+            let how = if reaper.is_ok() { "processes are found one by one" } else { "orphans may be missed" };
+            degraded.push(Degraded { layer: "freeze".into(), why: format!("no control group: {error}; {how}") });
+        });
+        Tree { group: group.ok(), tracer: None, stopped: Vec::new(), last_look: None }
+    }
+
+    /// The same, knowing the process that traces the others.
+    pub(super) fn sparing(self, tracer: Option<u32>) -> Tree {
+        Tree { tracer, ..self }
+    }
+
+    /// The tracer's view of the group.
+    pub(super) fn group(&self) -> Option<belay_trace::Group> {
+        let outer = &self.group.as_ref()?.outer;
+        Some(belay_trace::Group { id: outer.id(), level: outer.level()? })
+    }
+
+    /// Where the group is.
+    pub(super) fn group_path(&self) -> Option<&Path> {
+        self.group.as_ref().map(|group| group.outer.path())
+    }
+
+    /// Whether everything can be held still at once.
+    pub(super) fn can_freeze(&self) -> bool {
+        self.group.is_some()
+    }
+
+    /// Takes in a process that is held before its first instruction.
+    pub(super) fn adopt(&self, pid: u32, limits: RunLimits, degraded: &mut Vec<Degraded>) -> io::Result<()> {
+        if let Some(group) = &self.group {
+            group.outer.add(pid)?;
+            return group.inner.add(pid);
+        }
+        let mut told = |what: &str, result: io::Result<()>| {
+            let why = match result {
+                Ok(()) => format!("no control group: the limit of {what} counts for each process or user alone"),
+                Err(error) => format!("the limit of {what} is not in force: {error}"),
+            };
+            degraded.push(Degraded { layer: "limits".into(), why });
+        };
+        if let Some(bytes) = limits.memory {
+            told("memory", belay_sys::limit_address_space(pid, bytes));
+        }
+        if let Some(count) = limits.processes {
+            told("processes", belay_sys::limit_processes_of_user(pid, count));
+        }
+        Ok(())
+    }
+
+    /// Every process of the run that lives.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        let own = std::process::id();
+        let found = match &self.group {
+            Some(group) => group.outer.pids(),
+            None => belay_sys::descendants(own),
+        };
+        let is_ours = |pid: &u32| *pid != own && Some(*pid) != self.tracer && is_running(*pid);
+        found.unwrap_or_default().into_iter().filter(is_ours).collect()
+    }
+
+    /// Sends every process a signal.
+    pub(super) fn signal(&self, signal: i32) {
+        for pid in self.pids() {
+            // One that ended in between needs no signal.
+            let _ = belay_sys::signal_process(pid, signal);
+        }
+    }
+
+    /// Kills everything.
+    pub(super) fn kill(&mut self) -> io::Result<()> {
+        if let Some(group) = &self.group {
+            let _ = group.inner.thaw();
+            return group.outer.kill(KILL_TIME_MAX);
+        }
+        let deadline = Instant::now() + KILL_TIME_MAX;
+        loop {
+            // Stopped first, so that none of them starts another while they are gone through.
+            self.signal(SIGSTOP);
+            self.signal(SIGKILL);
+            belay_sys::reap_children();
+            if self.pids().is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "a process does not end"));
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Holds everything still but `but`, who asks for it and may be one of them.
+    pub(super) fn freeze(&mut self, but: Option<u32>) -> io::Result<()> {
+        if let Some(group) = &self.group {
+            if let Some(pid) = but.filter(|pid| group.outer.pids().is_ok_and(|pids| pids.contains(pid))) {
+                group.set_apart(pid)?;
+            }
+            return group.inner.freeze(FREEZE_TIME_MAX);
+        }
+        let deadline = Instant::now() + FREEZE_TIME_MAX;
+        loop {
+            let moving: Vec<u32> =
+                self.pids().into_iter().filter(|pid| Some(*pid) != but && !is_stopped(*pid)).collect();
+            if moving.is_empty() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                self.thaw()?;
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "a process does not stop"));
+            }
+            for pid in moving {
+                let _ = belay_sys::signal_process(pid, SIGSTOP);
+                if !self.stopped.contains(&pid) {
+                    self.stopped.push(pid);
+                }
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Lets everything go on.
+    pub(super) fn thaw(&mut self) -> io::Result<()> {
+        if let Some(group) = &self.group {
+            return group.inner.thaw();
+        }
+        for pid in self.stopped.drain(..) {
+            let _ = belay_sys::signal_process(pid, SIGCONT);
+        }
+        Ok(())
+    }
+
+    /// Removes the group, unless something still lives in it.
+    pub(super) fn remove(&self) {
+        if let Some(group) = &self.group {
+            let _ = group.outer.remove();
+        }
+    }
+
+    /// What the run did since the last call.
+    pub(super) fn activity(&mut self) -> Activity {
+        let usage = self.pids().into_iter().filter_map(usage_of).fold(Usage::default(), |sum, one| Usage {
+            cpu_ns: sum.cpu_ns + one.cpu_ns,
+            io_bytes: sum.io_bytes + one.io_bytes,
+        });
+        let now = Instant::now();
+        let Some((then, before)) = self.last_look.replace((now, usage)) else { return Activity::default() };
+        let seconds = now.duration_since(then).as_secs_f64().max(0.001);
+        // Processes that ended took their share of the sum with them.
+        let cpu_ns = usage.cpu_ns.saturating_sub(before.cpu_ns);
+        let io_bytes = usage.io_bytes.saturating_sub(before.io_bytes);
+        Activity { cpu_percent: cpu_ns as f64 / 1e7 / seconds, io_bytes_per_second: (io_bytes as f64 / seconds) as u64 }
+    }
+}
+
+impl Groups {
+    fn create(run: &str) -> io::Result<Groups> {
+        let outer = Cgroup::create(&format!("belay-{run}"))?;
+        let inner = outer.path().join("work");
+        let inner = std::fs::create_dir(&inner).and_then(|()| Cgroup::open(&inner));
+        let inner = inner.inspect_err(|_| drop(outer.remove()))?;
+        Ok(Groups { outer, inner })
+    }
+
+    fn limit(&mut self, limits: RunLimits, degraded: &mut Vec<Degraded>) {
+        let mut told = |what: &str, result: io::Result<()>| {
+            if let Err(error) = result {
+                let why = format!("the limit of {what} is not in force: {error}");
+                degraded.push(Degraded { layer: "limits".into(), why });
+            }
+        };
+        if let Some(bytes) = limits.memory {
+            told("memory", self.outer.limit_memory(bytes));
+        }
+        if let Some(count) = limits.processes {
+            told("processes", self.outer.limit_pids(count));
+        }
+    }
+
+    /// Moves a process of the run to where it is not frozen.
+    fn set_apart(&self, pid: u32) -> io::Result<()> {
+        let apart = self.outer.path().join("apart");
+        match std::fs::create_dir(&apart) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        std::fs::write(apart.join("cgroup.procs"), pid.to_string())
+    }
+}
+
+/// The state letter of a process.
+fn state_of(pid: u32) -> Option<u8> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    stat.get(end + 2).copied()
+}
+
+fn is_running(pid: u32) -> bool {
+    state_of(pid).is_some_and(|state| !matches!(state, b'Z' | b'X'))
+}
+
+fn is_stopped(pid: u32) -> bool {
+    state_of(pid).is_none_or(|state| matches!(state, b'T' | b't' | b'Z' | b'X'))
+}
+
+fn usage_of(pid: u32) -> Option<Usage> {
+    let schedstat = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
+    let cpu_ns = schedstat.split_ascii_whitespace().next()?.parse().ok()?;
+    let io = std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
+    let counted = io.lines().filter_map(|line| line.strip_prefix("rchar:").or(line.strip_prefix("wchar:")));
+    let io_bytes = counted.filter_map(|number| number.trim().parse::<u64>().ok()).sum();
+    Some(Usage { cpu_ns, io_bytes })
+}
+
+/// The command line of a process, for a person.
+pub(super) fn command_of(pid: u32) -> String {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words: Vec<_> = line.split(|byte| *byte == 0).map(String::from_utf8_lossy).collect();
+    words.join(" ").trim_end().to_owned()
+}

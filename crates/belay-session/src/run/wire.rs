@@ -1,0 +1,158 @@
+//! What is said over a run's `control.sock`: frames of terminal data and of JSON.
+//!
+//! A frame is one byte for its kind, four for the length of what follows (little-endian), and that.
+
+use std::io::{self, Read, Write};
+
+use belay_event::Rewound;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::record::{RunRecord, TerminalSize};
+
+/// More than this in one frame is nonsense, and not worth the memory.
+const FRAME_BYTES_MAX: u32 = 1 << 20;
+
+const DATA: u8 = 0;
+const TEXT: u8 = 1;
+
+/// What a client asks of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Request {
+    /// To see its terminal from now on, which takes this size.
+    Attach(TerminalSize),
+    /// That its terminal has another size.
+    Resize(TerminalSize),
+    /// To pass on a signal to its command.
+    Signal(i32),
+    /// To stop: politely, or at once.
+    Stop {
+        /// At once.
+        now: bool,
+    },
+    /// To let nothing of it run until [`Request::Thaw`], or until the client is gone.
+    Freeze,
+    /// To go on, and what was done meanwhile.
+    Thaw(Option<Rewound>),
+    /// To be told how it stands.
+    Status,
+}
+
+/// What a run tells a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The command begins now.
+    Started(Box<RunRecord>),
+    /// Nothing of the run moves.
+    Frozen,
+    /// The run goes on.
+    Thawed,
+    /// How it stands.
+    Status(Box<RunRecord>),
+    /// What was asked for cannot be done.
+    Refused(String),
+    /// The run is over.
+    Ended(Box<Farewell>),
+}
+
+/// The last that a run tells.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Farewell {
+    /// The run as it is recorded now.
+    pub run: RunRecord,
+    /// The kernel's answer if the command could not be executed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unexecuted: Option<i32>,
+    /// Processes of the run that live on, with their commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<(u32, String)>,
+    /// Commands and how many paths each changed, the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_command: Vec<Deed>,
+    /// How many different paths changed.
+    #[serde(default)]
+    pub paths: u64,
+    /// What the final snapshot does not hold although nobody asked for that.
+    #[serde(default)]
+    pub gaps: u64,
+}
+
+/// What one command did to files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deed {
+    /// Its number; none for somebody outside the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<u64>,
+    /// Its arguments.
+    pub argv: Vec<belay_event::Raw>,
+    /// How many changes it made.
+    pub changes: u64,
+}
+
+/// One frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame<T> {
+    /// Bytes of the terminal.
+    Data(Vec<u8>),
+    /// A request or an answer.
+    Text(T),
+}
+
+/// Reads a frame; none at the end.
+pub(super) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<Frame<T>>> {
+    let mut head = [0; 5];
+    match from.read_exact(&mut head) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
+    if length > FRAME_BYTES_MAX {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut body = vec![0; length as usize];
+    from.read_exact(&mut body)?;
+    match head[0] {
+        DATA => Ok(Some(Frame::Data(body))),
+        _ => Ok(Some(Frame::Text(serde_json::from_slice(&body)?))),
+    }
+}
+
+/// Writes terminal data.
+pub(super) fn write_data(to: &mut impl Write, data: &[u8]) -> io::Result<()> {
+    write(to, DATA, data)
+}
+
+/// Writes a request or an answer.
+pub(super) fn write_text(to: &mut impl Write, text: &impl Serialize) -> io::Result<()> {
+    write(to, TEXT, &serde_json::to_vec(text)?)
+}
+
+fn write(to: &mut impl Write, kind: u8, body: &[u8]) -> io::Result<()> {
+    let length = u32::try_from(body.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // One write for each frame, so that a small one is one packet.
+    let mut frame = Vec::with_capacity(5 + body.len());
+    frame.push(kind);
+    frame.extend_from_slice(&length.to_le_bytes());
+    frame.extend_from_slice(body);
+    to.write_all(&frame)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_survive_the_wire_and_nonsense_is_an_error() {
+        let mut wire = Vec::new();
+        write_data(&mut wire, b"\x1b[2J\xff").unwrap();
+        write_text(&mut wire, &Request::Stop { now: true }).unwrap();
+        let mut from = wire.as_slice();
+        assert_eq!(read_frame::<Request>(&mut from).unwrap(), Some(Frame::Data(b"\x1b[2J\xff".to_vec())));
+        assert_eq!(read_frame(&mut from).unwrap(), Some(Frame::Text(Request::Stop { now: true })));
+        assert_eq!(read_frame::<Request>(&mut from).unwrap(), None);
+        assert!(read_frame::<Request>(&mut &b"\x00\xff\xff\xff\xff"[..]).is_err());
+        assert!(read_frame::<Request>(&mut &b"\x01\x02\x00\x00\x00{}"[..]).is_err());
+    }
+}

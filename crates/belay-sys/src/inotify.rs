@@ -1,0 +1,186 @@
+//! Watches on directories: what happens to their entries, without who did it.
+//!
+//! Invariants: a directory is watched through its open handle, so that no link on the way can lead elsewhere; events come in
+//! the order in which they happened; [`Notice::Overflow`] stands where some are missing.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::inotify::{CreateFlags, WatchFlags};
+use rustix::io::Errno;
+
+/// The error number of opening a directory in whose place, or above it, there is a symlink.
+pub const LINK_IN_THE_WAY: i32 = libc::ELOOP;
+
+const HEADER_BYTES: usize = 16;
+
+/// A queue of events about watched directories.
+#[derive(Debug)]
+pub struct Inotify {
+    fd: OwnedFd,
+}
+
+/// What happened in a watched directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The watch.
+    pub watch: i32,
+    /// The entry; empty for the directory itself.
+    pub name: &'a [u8],
+    /// Whether the entry is a directory.
+    pub dir: bool,
+    /// What.
+    pub notice: Notice,
+}
+
+/// What can happen to an entry of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// It is new.
+    Created,
+    /// It is gone.
+    Deleted,
+    /// It left; the other half has the same number.
+    MovedFrom(u32),
+    /// It came.
+    MovedTo(u32),
+    /// Its content changed.
+    Written,
+    /// Somebody who could write to it closed it.
+    Closed,
+    /// Its metadata changed.
+    Attributes,
+    /// The watch is gone, because the directory is or because we said so.
+    Ignored,
+    /// Events are missing here.
+    Overflow,
+    /// Nothing that matters.
+    Other,
+}
+
+impl Inotify {
+    /// An empty queue.
+    pub fn new() -> io::Result<Inotify> {
+        let fd = rustix::fs::inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+        Ok(Inotify { fd })
+    }
+
+    /// Watches the open directory; the same directory has the same watch, under whatever name it was opened.
+    pub fn watch(&self, dir: BorrowedFd<'_>) -> io::Result<i32> {
+        let flags = WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::MODIFY
+            | WatchFlags::CLOSE_WRITE
+            | WatchFlags::ATTRIB
+            | WatchFlags::EXCL_UNLINK
+            | WatchFlags::ONLYDIR;
+        let path = format!("/proc/self/fd/{}", dir.as_raw_fd());
+        Ok(rustix::fs::inotify::add_watch(&self.fd, path.as_str(), flags)?)
+    }
+
+    /// Stops watching; what was queued stays queued.
+    pub fn unwatch(&self, watch: i32) {
+        // The kernel may have dropped the watch by itself, which is as good.
+        let _ = rustix::fs::inotify::remove_watch(&self.fd, watch);
+    }
+
+    /// Appends everything that is queued to `bytes`, for [`entries`].
+    pub fn drain(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let mut buffer = [0u8; 64 * 1024];
+        loop {
+            match rustix::io::read(&self.fd, &mut buffer) {
+                Ok(0) | Err(Errno::AGAIN) => return Ok(()),
+                Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for Inotify {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// The events in bytes from [`Inotify::drain`].
+pub fn entries(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let header: &[u8; HEADER_BYTES] = rest.first_chunk()?;
+        let field = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| header[at + i]));
+        let (watch, mask, cookie, length) = (field(0).cast_signed(), field(4), field(8), field(12) as usize);
+        let padded = rest.get(HEADER_BYTES..HEADER_BYTES + length)?;
+        rest = &rest[HEADER_BYTES + length..];
+        let name = padded.split(|byte| *byte == 0).next().unwrap_or(padded);
+        Some(Entry { watch, name, dir: mask & libc::IN_ISDIR != 0, notice: notice(mask, cookie) })
+    })
+}
+
+fn notice(mask: u32, cookie: u32) -> Notice {
+    let table = [
+        (libc::IN_Q_OVERFLOW, Notice::Overflow),
+        (libc::IN_IGNORED, Notice::Ignored),
+        (libc::IN_CREATE, Notice::Created),
+        (libc::IN_DELETE, Notice::Deleted),
+        (libc::IN_MOVED_FROM, Notice::MovedFrom(cookie)),
+        (libc::IN_MOVED_TO, Notice::MovedTo(cookie)),
+        (libc::IN_MODIFY, Notice::Written),
+        (libc::IN_CLOSE_WRITE, Notice::Closed),
+        (libc::IN_ATTRIB, Notice::Attributes),
+    ];
+    table.iter().find(|(bit, _)| mask & bit != 0).map_or(Notice::Other, |(_, notice)| *notice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Inotify, Notice, entries};
+    use crate::Root;
+
+    #[test]
+    fn what_happens_in_a_directory_is_told_in_order() {
+        let place = tempfile::tempdir().unwrap();
+        let root = Root::open(place.path()).unwrap();
+        let inotify = Inotify::new().unwrap();
+        let watch = inotify.watch(root.dir(b"").unwrap().as_fd()).unwrap();
+        std::fs::write(place.path().join("a"), "x").unwrap();
+        std::fs::create_dir(place.path().join("d")).unwrap();
+        std::fs::rename(place.path().join("a"), place.path().join("b")).unwrap();
+        std::fs::remove_file(place.path().join("b")).unwrap();
+        let mut bytes = Vec::new();
+        inotify.drain(&mut bytes).unwrap();
+        let seen: Vec<_> = entries(&bytes).inspect(|entry| assert_eq!(entry.watch, watch)).collect();
+        let names: Vec<_> = seen.iter().map(|entry| entry.name).collect();
+        assert_eq!(names, [&b"a"[..], b"a", b"a", b"d", b"a", b"b", b"b"]);
+        let first = [Notice::Created, Notice::Written, Notice::Closed, Notice::Created];
+        assert_eq!(seen.iter().map(|entry| entry.notice).take(4).collect::<Vec<_>>(), first);
+        assert!(seen[3].dir && !seen[0].dir);
+        let (Notice::MovedFrom(from), Notice::MovedTo(to)) = (seen[4].notice, seen[5].notice) else {
+            panic!("{seen:?}");
+        };
+        assert_eq!(from, to);
+        assert_eq!(seen[6].notice, Notice::Deleted);
+    }
+
+    #[test]
+    fn a_directory_has_one_watch_under_every_name() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("d")).unwrap();
+        let root = Root::open(place.path()).unwrap();
+        let inotify = Inotify::new().unwrap();
+        let first = inotify.watch(root.dir(b"d").unwrap().as_fd()).unwrap();
+        std::fs::rename(place.path().join("d"), place.path().join("e")).unwrap();
+        assert_eq!(inotify.watch(root.dir(b"e").unwrap().as_fd()).unwrap(), first);
+    }
+
+    #[test]
+    fn half_an_event_is_none() {
+        assert_eq!(entries(&[1, 2, 3]).count(), 0);
+        let mut long = [0u8; 16];
+        long[12] = 16;
+        assert_eq!(entries(&long).count(), 0);
+    }
+}

@@ -1,0 +1,90 @@
+//! Terminals: a pair of our own, and the mode and size of one that a person sits at.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize};
+
+/// How many characters fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Lines.
+    pub rows: u16,
+    /// Characters in a line.
+    pub columns: u16,
+}
+
+impl Default for Size {
+    fn default() -> Size {
+        Size { rows: 24, columns: 80 }
+    }
+}
+
+/// A terminal of our own.
+#[derive(Debug)]
+pub struct Pty {
+    /// Where we sit.
+    pub master: File,
+    /// Where the program sits.
+    pub slave: OwnedFd,
+}
+
+/// Opens a terminal of that size.
+pub fn open_pty(size: Size) -> io::Result<Pty> {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let slave = ioctl_tiocgptpeer(&master, flags)?;
+    set_terminal_size(&master, size)?;
+    Ok(Pty { master: File::from(master), slave })
+}
+
+/// The size of a terminal; none if it is no terminal or does not know.
+pub fn terminal_size(fd: impl AsFd) -> Option<Size> {
+    let found = tcgetwinsize(fd).ok()?;
+    (found.ws_row > 0 && found.ws_col > 0).then_some(Size { rows: found.ws_row, columns: found.ws_col })
+}
+
+/// Gives a terminal another size; whoever sits at it is told by the kernel.
+pub fn set_terminal_size(fd: impl AsFd, size: Size) -> io::Result<()> {
+    let size = Winsize { ws_row: size.rows, ws_col: size.columns, ws_xpixel: 0, ws_ypixel: 0 };
+    Ok(tcsetwinsize(fd, size)?)
+}
+
+/// Whether this process is in the foreground of its terminal, so that it may read from it and change its mode.
+pub fn is_foreground(terminal: impl AsFd) -> bool {
+    rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+/// The process group in the foreground of a terminal.
+pub fn foreground_group(terminal: impl AsFd) -> Option<u32> {
+    rustix::termios::tcgetpgrp(terminal).ok().map(|group| group.as_raw_nonzero().get().unsigned_abs())
+}
+
+/// A terminal that hands on every key as it is typed; dropping it puts the old mode back.
+pub struct RawMode {
+    terminal: OwnedFd,
+    before: Termios,
+}
+
+impl RawMode {
+    /// Switches the terminal.
+    pub fn enter(terminal: impl AsFd) -> io::Result<RawMode> {
+        let terminal = terminal.as_fd().try_clone_to_owned()?;
+        let before = tcgetattr(&terminal)?;
+        let mut raw = before.clone();
+        raw.make_raw();
+        tcsetattr(&terminal, OptionalActions::Drain, &raw)?;
+        Ok(RawMode { terminal, before })
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no mode.
+        let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &self.before);
+    }
+}

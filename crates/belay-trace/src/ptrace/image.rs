@@ -1,0 +1,99 @@
+//! What a process that has just executed something is, read while it is halted.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+
+use belay_event::Raw;
+
+use crate::table::Image;
+
+/// Linux gives arguments and environment together 2 MiB by default.
+const ARGUMENTS_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// How often to look whether a parent rests; each look takes some microseconds.
+const REST_LOOKS_MAX: usize = 16;
+
+/// The image of a process at its exec; `ppid` is its parent if that still lives.
+pub(crate) fn read_image(pid: u32, ppid: Option<u32>, uid: Option<u32>) -> Image {
+    let (argv, cut) = arguments(pid);
+    Image {
+        pid,
+        ppid: ppid.or_else(|| parent_of(pid)).unwrap_or(0),
+        uid: uid.or_else(|| status_field(pid, "Uid:")).unwrap_or(0),
+        argv,
+        exe: link(pid, "exe"),
+        cwd: link(pid, "cwd"),
+        cut,
+    }
+}
+
+/// The parent of a process, as it is now.
+pub(crate) fn parent_of(pid: u32) -> Option<u32> {
+    status_field(pid, "PPid:")
+}
+
+/// The process that a thread is of.
+pub(crate) fn process_of(thread: u32) -> Option<u32> {
+    status_field(thread, "Tgid:")
+}
+
+/// Whether `thread` is a thread of `process`.
+pub(crate) fn is_thread_of(thread: u32, process: u32) -> bool {
+    Path::new(&format!("/proc/{process}/task/{thread}")).exists()
+}
+
+/// Waits a moment for a parent to have nothing to do but wait for its child: what the child does then is surely its own.
+pub(crate) fn let_rest(parent: u32) {
+    for _ in 0..REST_LOOKS_MAX {
+        match fs::read(format!("/proc/{parent}/syscall")) {
+            Ok(text) if text.starts_with(b"running") => std::thread::yield_now(),
+            _ => return,
+        }
+    }
+}
+
+fn arguments(pid: u32) -> (Vec<Raw>, bool) {
+    let mut bytes = Vec::new();
+    if let Ok(file) = File::open(format!("/proc/{pid}/cmdline")) {
+        // What was read before a failure is still an argument; a process that is being killed has none.
+        let _ = file.take(ARGUMENTS_BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
+    }
+    let cut = bytes.len() > ARGUMENTS_BYTES_MAX;
+    bytes.truncate(ARGUMENTS_BYTES_MAX);
+    (split(&bytes), cut)
+}
+
+fn split(bytes: &[u8]) -> Vec<Raw> {
+    if bytes.is_empty() {
+        return Vec::new();
+    }
+    bytes.strip_suffix(b"\0").unwrap_or(bytes).split(|byte| *byte == 0).map(Raw::from).collect()
+}
+
+fn link(pid: u32, which: &str) -> Raw {
+    let target = fs::read_link(format!("/proc/{pid}/{which}")).unwrap_or_default();
+    Raw::from(target.into_os_string().into_vec())
+}
+
+fn status_field(pid: u32, field: &str) -> Option<u32> {
+    let status = fs::read(format!("/proc/{pid}/status")).ok()?;
+    let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(field.as_bytes()))?;
+    str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split;
+    use belay_event::Raw;
+
+    #[test]
+    fn empty_arguments_count() {
+        let words = |bytes: &[u8]| split(bytes).into_iter().map(Raw::into_bytes).collect::<Vec<_>>();
+        assert_eq!(words(b"a\0\0b\0"), [&b"a"[..], b"", b"b"]);
+        assert_eq!(words(b"\0"), [b""]);
+        assert_eq!(words(b"cut sho"), [b"cut sho"]);
+        assert!(split(b"").is_empty());
+    }
+}
