@@ -158,6 +158,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
         return Err(Error::Interrupted);
     }
     let (stored_bytes, guard) = batch.finish()?;
+    store.keep_nodes(&found.findings.nodes);
     Ok(Captured {
         key,
         manifest,
