@@ -7,6 +7,7 @@ mod dirty;
 mod edits;
 mod error;
 mod floors;
+mod journal;
 mod measure;
 mod place;
 mod rows;
@@ -34,6 +35,8 @@ enum Command {
     Dirty(dirty::Args),
     /// Run belay, its peers and the floors in turn and print the table.
     Store(rows::Args),
+    /// Record many file events and print how fast they were taken.
+    Journal(journal::Args),
     /// Run workloads bare, under strace and under belay, and print the table.
     Trace(trace::Args),
     /// Run a command and write into FILE how many nanoseconds it took.
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Command::Floors(args) => floors::run(&args),
         Command::Dirty(args) => dirty::run(&args),
         Command::Store(args) => rows::run(&args),
+        Command::Journal(args) => journal::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Timed { file, words } => trace::timed(&file, &words),
     };

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod bpf;
 mod reference;
 mod suites;
 mod tidy;
@@ -18,6 +19,7 @@ Commands:
   tidy                 check the house rules (also a test of this crate)
   crash [--full]       crash, kill and full-disk suites in release mode; --full tries every point
   fuzz [SECONDS]       mutate stored bytes and feed every decoder, 60 seconds each by default
+  bpf [--check]        build the programs that run in the kernel, or compare them with their source
   bench ARGS           compare belay with its peers and the machine's floors
   reference [--check]  write docs/reference from the built belay, or compare it
 ";
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         "crash" => suites::crash(rest),
         "fuzz" => suites::fuzz(rest),
         "bench" => bench::run(rest),
+        "bpf" => bpf::run(rest),
         "reference" => reference::run(rest),
         "help" | "-h" | "--help" => {
             print!("{HELP}");

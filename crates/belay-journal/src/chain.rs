@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::key::{Key, PublicKey, from_hex, to_hex};
 
 const LEAF: &[u8] = b"belay leaf 1\0";
@@ -75,10 +75,6 @@ impl Head {
         let signature = from_hex::<64>(&self.signature);
         signature
             .is_some_and(|signature| self.key().is_ok_and(|key| key.verifies(self.message().as_bytes(), &signature)))
-    }
-
-    pub(crate) fn link(&self) -> Result<Link> {
-        from_hex(&self.link).ok_or(Error::Form("the head's link"))
     }
 
     fn message(&self) -> String {

@@ -49,6 +49,12 @@ pub enum Error {
     /// A key or signature is not of the right form.
     #[error("{0} is not of the right form")]
     Form(&'static str),
+    /// A question in SQL was refused or makes no sense.
+    #[error("the record cannot answer that")]
+    Query(#[source] rusqlite::Error),
+    /// A bundle could not be written or read.
+    #[error("a bundle cannot be written or read")]
+    Output(#[source] io::Error),
     /// The writer ended before it could answer.
     #[error("the record was closed")]
     Closed,

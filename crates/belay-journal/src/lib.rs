@@ -6,22 +6,28 @@
 //! - what [`Writer::sync`] returned for survives the death of the process and of the machine;
 //! - whoever hands in events never waits for the disk for long; what had to be given up is counted in the record.
 
+mod bundle;
 mod chain;
 mod error;
 mod exec_lines;
 mod file_row;
 mod key;
 mod ledger;
+mod query;
 mod reader;
 mod recover;
 mod schema;
 mod state;
 mod stored;
+mod verify;
 mod writer;
 
+pub use bundle::{Exported, verify_bundle};
 pub use chain::Head;
 pub use error::{Error, Result};
 pub use key::{Key, PublicKey};
+pub use query::{Answer, Cell};
 pub use reader::{Change, Command, Entry, Reader, Snapshot};
 pub use recover::recover;
+pub use verify::{Damage, Fault, Verdict};
 pub use writer::Writer;

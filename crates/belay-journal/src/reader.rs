@@ -152,6 +152,11 @@ impl Reader {
         self.changes_where("1", [])
     }
 
+    /// Shows all changes of paths, in order, without holding them all.
+    pub fn each_change(&self, mut show: impl FnMut(Change)) -> Result<()> {
+        self.each_change_where("1", [], &mut show)
+    }
+
     /// The changes that a command made.
     pub fn changes_by(&self, command: u64) -> Result<Vec<Change>> {
         self.changes_where("command = ?1", [command as i64])
@@ -246,15 +251,20 @@ impl Reader {
     }
 
     fn changes_where(&self, condition: &str, params: impl Params) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        self.each_change_where(condition, params, &mut |change| changes.push(change))?;
+        Ok(changes)
+    }
+
+    fn each_change_where(&self, condition: &str, params: impl Params, show: &mut dyn FnMut(Change)) -> Result<()> {
         let read = format!("SELECT {} FROM fs_events WHERE {condition} ORDER BY id", file_row::COLUMNS);
         let mut statement = self.connection.prepare(&read).map_err(Error::database("read"))?;
         let mut rows = statement.query(params).map_err(Error::database("read"))?;
-        let mut changes = Vec::new();
         while let Some(row) = rows.next().map_err(Error::database("read"))? {
             let row = file_row::read(row)?;
-            changes.push(Change { id: row.id, seq: row.seq, at: row.at, change: row.change });
+            show(Change { id: row.id, seq: row.seq, at: row.at, change: row.change });
         }
-        Ok(changes)
+        Ok(())
     }
 
     pub(crate) fn secret(&self) -> Result<[u8; 32]> {

@@ -224,6 +224,30 @@ pub enum Error {
         /// The runs that fit.
         candidates: Vec<String>,
     },
+    /// The run has no command of that number.
+    #[error("{run} has no command {number}")]
+    UnknownCommand {
+        /// The run.
+        run: String,
+        /// The number that was asked for.
+        number: u64,
+        /// How many commands it has.
+        count: u64,
+    },
+    /// The command changed nothing in the workspace that is known of.
+    #[error("command {number} of {run} changed no file of this workspace")]
+    NothingChanged {
+        /// The run.
+        run: String,
+        /// The command.
+        number: u64,
+    },
+    /// No snapshot is left from before a step.
+    #[error("no snapshot from before {step} is left")]
+    NoneBefore {
+        /// The step in words.
+        step: String,
+    },
     /// A run could not be started or followed.
     #[error("{operation}")]
     Run {
@@ -242,6 +266,12 @@ pub enum Error {
     /// The snapshot before the run could not be taken, so nothing was run.
     #[error("the snapshot before the run failed, so nothing was run: {0}")]
     NoPreRun(String),
+    /// The command cannot be confined as asked for, so nothing was run.
+    #[error("the command cannot be confined, so nothing was run: {why}")]
+    Confinement {
+        /// Why.
+        why: String,
+    },
     /// A run of this workspace does not hold still, so nothing may be swapped under it.
     #[error("{run} cannot be held still: {why}")]
     NotFrozen {
@@ -276,8 +306,13 @@ impl Error {
 
 /// An error with everything that caused it.
 pub(crate) fn chain(error: &Error) -> String {
+    chain_of(error)
+}
+
+/// The same for an error of another crate.
+pub(crate) fn chain_of(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
+    let mut source = error.source();
     while let Some(cause) = source {
         text.push_str(": ");
         text.push_str(&cause.to_string());

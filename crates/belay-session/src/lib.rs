@@ -7,7 +7,10 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod blame;
 mod budget;
+mod cause;
+mod changes;
 mod clock;
 mod config;
 mod error;
@@ -22,7 +25,9 @@ mod nearest;
 mod outer;
 mod pools;
 mod present;
+mod profile;
 mod record;
+mod record_of_run;
 mod recover;
 mod resolve;
 mod retention;
@@ -36,7 +41,10 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use budget::Budget;
+pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
+pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use error::{Error, Result};
@@ -46,12 +54,13 @@ pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::Tree;
+pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    Answer, Deed, Farewell, Frame, Host, LostRun, ProcessName, Request, RunClient, RunLimits, RunPlan, RunRecord,
-    RunState, RunTotals, TerminalSize, supervise,
+    Answer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host, LostRun, ProcessName, Reach, Request,
+    RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals, TerminalSize, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -62,6 +71,8 @@ pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
 pub use belay_event as event;
+pub use belay_journal as journal;
+pub use belay_jail as jail;
 pub use belay_store as store;
 
-pub use belay_sys::on_interrupt;
+pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

@@ -24,6 +24,11 @@ enum Source {
 }
 
 impl Tree {
+    /// A tree that the store holds, though no snapshot names it.
+    pub(crate) fn stored(manifest: Manifest) -> Tree {
+        Tree { snapshot: None, source: Source::Stored(Box::new(manifest)) }
+    }
+
     /// The tree's root, counts and identity.
     pub fn manifest(&self) -> &Manifest {
         match &self.source {

@@ -204,6 +204,8 @@ pub enum RewindKind {
     Redo,
     /// `belay restore`.
     Restore,
+    /// `belay undo` of one step, with what came later kept.
+    Revert,
 }
 
 impl RewindKind {
@@ -214,11 +216,12 @@ impl RewindKind {
             RewindKind::Undo => "undo",
             RewindKind::Redo => "redo",
             RewindKind::Restore => "restore",
+            RewindKind::Revert => "revert",
         }
     }
 }
 
-/// A rollback, undo, redo or restore that was carried out.
+/// A rollback, undo, redo, restore or revert that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewound {
     /// Names this operation, in its intent and in its record.

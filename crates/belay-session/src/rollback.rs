@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_store::{
-    Applied, ApplyOptions, Captured, Faults, GapKind, Left, Lock, LockMode, Manifest, MtimePolicy, Plan, Scope, View,
-    apply, extract, plan, tidy_up,
+    Applied, ApplyOptions, Captured, Coverage, Faults, GapKind, Left, Lock, LockMode, Manifest, MtimePolicy, Plan,
+    Scope, View, apply, extract, plan, tidy_up,
 };
 use jiff::Timestamp;
 
@@ -112,11 +112,11 @@ pub struct Recovered {
 
 /// A request of which everything is known.
 pub(crate) struct Aim {
-    kind: RewindKind,
-    target: Snapshot,
-    manifest: Manifest,
-    paths: Vec<Vec<u8>>,
-    mtime: MtimePolicy,
+    pub(crate) kind: RewindKind,
+    pub(crate) target: Snapshot,
+    pub(crate) manifest: Manifest,
+    pub(crate) paths: Vec<Vec<u8>>,
+    pub(crate) mtime: MtimePolicy,
 }
 
 impl Workspace<'_> {
@@ -148,6 +148,8 @@ impl Workspace<'_> {
         faults: Option<&Faults>,
     ) -> Result<Outcome> {
         let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
+        // What a run changes between the capture and the swap would be neither kept nor taken back.
+        let still = self.hold_still()?;
         let recovered = self.recover_locked(work)?;
         let timeline = self.timeline()?;
         let aim = self.aim(&timeline, request)?;
@@ -167,6 +169,12 @@ impl Workspace<'_> {
         tell(Stage::Restoring(&aim.target));
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
+        still.release(&belay_event::Rewound {
+            kind: aim.kind.name().to_owned(),
+            from: safety.id.clone(),
+            to: aim.target.id.clone(),
+            changed: applied.changed,
+        });
         self.tidy_store();
         let left = plan.left.into_iter().chain(applied.left).collect();
         let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
@@ -197,7 +205,8 @@ impl Workspace<'_> {
         Ok(safety)
     }
 
-    fn carry_out(
+    /// Changes the workspace as planned, with an intent that lasts until it is done and recorded.
+    pub(crate) fn carry_out(
         &self,
         aim: &Aim,
         safety: &Snapshot,
@@ -309,10 +318,7 @@ impl Workspace<'_> {
         let store = self.home.store();
         let of_target = |error| damaged(&target.id, Error::Store(error));
         let manifest = Manifest::read(store, &target.manifest).map_err(of_target)?;
-        let coverage = manifest.coverage(store).map_err(of_target)?;
-        // Without the build outputs of that time, old times would tell make and cargo that theirs are up to date.
-        let lacks_outputs = coverage.gaps.iter().any(|gap| gap.kind == GapKind::Regenerable);
-        let mtime = if lacks_outputs { MtimePolicy::Fresh } else { MtimePolicy::Exact };
+        let mtime = usual_mtime(&manifest.coverage(store).map_err(of_target)?);
         Ok(Aim { kind, target: target.clone(), manifest, paths, mtime: request.mtime.unwrap_or(mtime) })
     }
 
@@ -349,6 +355,12 @@ impl Workspace<'_> {
         };
         extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
     }
+}
+
+/// Without the build outputs of that time, old times would tell make and cargo that theirs are up to date.
+pub(crate) fn usual_mtime(coverage: &Coverage) -> MtimePolicy {
+    let lacks_outputs = coverage.gaps.iter().any(|gap| gap.kind == GapKind::Regenerable);
+    if lacks_outputs { MtimePolicy::Fresh } else { MtimePolicy::Exact }
 }
 
 /// Whether a fault stood for the death of the process, so that nothing may be put right.

@@ -6,6 +6,7 @@
 
 mod captures;
 mod client;
+mod confine;
 mod console;
 mod control;
 mod journal;
@@ -30,7 +31,8 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
-pub use client::RunClient;
+pub use client::{RunClient, inherited};
+pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub use lost::LostRun;
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub use wire::{Answer, Deed, Farewell, Frame, Request};
@@ -64,6 +66,8 @@ pub struct RunPlan {
     pub size: Option<TerminalSize>,
     /// What it may use.
     pub limits: RunLimits,
+    /// What it is confined to.
+    pub confinement: Confinement,
 }
 
 /// What a supervisor is given by the process that it is.
@@ -72,6 +76,8 @@ pub struct Host {
     pub env: Vec<Vec<u8>>,
     /// The connection to whoever started it.
     pub channel: Option<UnixStream>,
+    /// What a jail is made from.
+    pub den: Den,
     /// Set when the supervisor is to stop.
     pub stop: &'static AtomicBool,
 }
@@ -92,6 +98,7 @@ impl Workspace<'_> {
             terminal: plan.terminal,
             size: plan.size,
             limits: plan.limits,
+            confinement: plan.confinement.clone(),
             created_at: home.options.clock.now(),
             started_at: None,
             ended_at: None,

@@ -166,11 +166,22 @@ impl Workspace<'_> {
 
     /// Lists a capture in the timeline.
     pub(crate) fn name(&self, captured: &Captured, request: &SnapshotRequest) -> Result<Snapshot> {
+        self.name_tree(&captured.manifest, captured.key, captured.stored_bytes, request)
+    }
+
+    /// Lists a tree in the timeline that the store holds, and that gc is kept away from.
+    pub(crate) fn name_tree(
+        &self,
+        manifest: &Manifest,
+        key: Hash,
+        stored_bytes: u64,
+        request: &SnapshotRequest,
+    ) -> Result<Snapshot> {
         let now = self.home.options.clock.now();
         let timeline = self.publish(|timeline| {
             self.check(timeline, request)?;
             let place = place(timeline, request.pool, self.settings.pools())?;
-            let counts = captured.manifest.counts;
+            let counts = manifest.counts;
             Ok(vec![Record::Snapshot(Box::new(Snapshot {
                 id: self.free_id(timeline),
                 number: timeline.next_number(),
@@ -184,13 +195,13 @@ impl Workspace<'_> {
                 parent: timeline.latest().map(|latest| latest.id.clone()),
                 created_at: timeline.instant(now),
                 backend: Backend::Objects,
-                size_delta: captured.stored_bytes,
+                size_delta: stored_bytes,
                 files: counts.files,
                 bytes: counts.bytes,
                 gaps: counts.gaps,
                 all: request.all,
-                root: captured.manifest.identity,
-                manifest: captured.key,
+                root: manifest.identity,
+                manifest: key,
                 replaces: place.replaces,
             }))])
         })?;

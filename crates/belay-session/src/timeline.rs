@@ -88,7 +88,7 @@ impl Timeline {
         let (mut undo, mut redo) = (Vec::new(), Vec::new());
         for rewind in self.rewinds.iter().filter(|rewind| !rewind.reversed) {
             match rewind.kind {
-                RewindKind::Rollback | RewindKind::Restore => {
+                RewindKind::Rollback | RewindKind::Restore | RewindKind::Revert => {
                     undo.push(rewind);
                     redo.clear();
                 }

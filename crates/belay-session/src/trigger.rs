@@ -18,6 +18,7 @@ use crate::config::Settings;
 use crate::record::Kind;
 use build::Patterns;
 use family::{Family, Role};
+pub(crate) use words::said;
 
 /// A commit counts once none followed it for this long, since a person who commits twice in a row means the second.
 const COMMIT_DEBOUNCE: Duration = Duration::from_secs(2);

@@ -2,10 +2,12 @@
 //!
 //! Subtrees with equal keys are never read. The walk keeps its own stack, so that no tree is too deep for it.
 
+mod lines;
 mod links;
 mod renames;
 mod scope;
 
+pub use lines::{kept_lines, lines};
 pub use links::relinked;
 pub use renames::{Rename, renames};
 pub use scope::Scope;

@@ -32,7 +32,7 @@ mod verify;
 mod weigh;
 
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
-pub use diff::{Change, Rename, Scope, Sides, What, diff, relinked, renames};
+pub use diff::{Change, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
@@ -41,7 +41,7 @@ pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget};
 pub use holders::{content, holders};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
-pub use merge::{Clash, Conflict, Edit, Inverse, Merged, Side, Trees, graft, merge, merge_lines};
+pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
     Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, is_between, plan, tidy_up,

@@ -38,6 +38,9 @@ impl Side<'_> {
     }
 }
 
+/// Reads the bytes of the file at a path of `ours`.
+pub type ReadOurs<'a> = dyn Fn(&[u8], &Entry) -> Result<Vec<u8>> + 'a;
+
 /// The trees of a merge.
 #[derive(Clone, Copy)]
 pub struct Trees<'a> {
@@ -48,7 +51,7 @@ pub struct Trees<'a> {
     /// The tree before the step.
     pub theirs: Side<'a>,
     /// Reads a file of `ours`, which may not be in the store.
-    pub read: &'a dyn Fn(&[u8], &Entry) -> Result<Vec<u8>>,
+    pub read: &'a ReadOurs<'a>,
 }
 
 /// Which part of the way from `base` to `theirs` is meant.

@@ -19,7 +19,7 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::hash::{Algorithm, Hash};
 use crate::pack::{Pack, Place};
-use crate::tree::{Node, Page, Pages, Shape, join};
+use crate::tree::{Node, Page, Paged, Pages, Shape, join};
 
 /// The newest format of a store that this build reads, and the one it writes; older ones are read.
 pub(crate) const FORMAT: u32 = 2;
@@ -204,6 +204,14 @@ impl Store {
         let node = Arc::new(Node::decode(&bytes)?);
         remember(&self.nodes, key, &node);
         Ok(Shape::Whole(node))
+    }
+
+    /// The tree node of that key with its pages, if it is stored in pages.
+    pub(crate) fn paged(&self, key: &Hash) -> Result<Option<Paged>> {
+        match self.shape(key)? {
+            Shape::Whole(_) => Ok(None),
+            Shape::Pages(pages) => Ok(Some(Paged { pages, node: self.node(key)? })),
+        }
     }
 
     /// One node of the entries of these pages.

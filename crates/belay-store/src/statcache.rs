@@ -3,7 +3,7 @@
 //! It only ever saves work. Every record carries its own check and the proof (inode, size, times) that
 //! its directory has not changed; a record that is missing, damaged or out of date means reading again.
 //! A *base* holds all records of one snapshot. A *delta* of frames follows it, each with the records of
-//! the directories that one later snapshot found changed. A frame is only appended to the very state it
+//! the directories that one later snapshot found changed: of a large directory, only the entries that did. A frame is only appended to the very state it
 //! was made from, so that base and delta together always describe one snapshot.
 
 mod record;
@@ -20,7 +20,7 @@ use crate::hash::Hash;
 use crate::pack::u64_at;
 
 pub(super) const BASE_MAGIC: &[u8; 8] = b"BELAYSC1";
-pub(super) const DELTA_MAGIC: &[u8; 8] = b"BELAYSD1";
+pub(super) const DELTA_MAGIC: &[u8; 8] = b"BELAYSD2";
 pub(super) const HEADER_LEN: usize = 88;
 pub(super) const INDEX_ROW: usize = 16;
 /// Record and frame headers: length and check.
@@ -38,18 +38,38 @@ pub(crate) struct Linked {
 pub(crate) struct Cache {
     /// The snapshot that base and delta together describe.
     pub(crate) describes: Hash,
-    pub(crate) base_id: [u8; 16],
-    pub(crate) delta_len: u64,
+    pub(crate) end: End,
     pub(crate) base_len: u64,
     base: Base,
     records_end: u64,
     index_rows: u64,
-    /// Records of the delta; the newest of each path.
-    newer: HashMap<Vec<u8>, Vec<u8>>,
+    /// Records of the delta by path: those that change an older record, behind it unless that is in the base.
+    newer: HashMap<Vec<u8>, Vec<Vec<u8>>>,
     /// Directories that the delta says are gone; base records at and beneath them do not count.
     gone: HashSet<Vec<u8>>,
     /// Every path that shares its inode with another.
     pub(crate) linked: Vec<Linked>,
+}
+
+/// Where the next frame goes, which tells every state of a cache from every other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) base_id: [u8; 16],
+    pub(crate) delta_len: u64,
+}
+
+impl End {
+    /// The end of the cache on disk, unless something that is no frame follows it.
+    pub(super) fn read(disk: &dyn Disk, name: &str) -> Option<End> {
+        let mut header = [0; HEADER_LEN];
+        disk.open(&format!("{name}.base")).ok()?.read_at(&mut header, 0).ok()?;
+        let base_id: [u8; 16] = header[40..56].try_into().ok()?;
+        let delta_len = match disk.open(&format!("{name}.delta")) {
+            Ok(delta) => delta.len().ok()?,
+            Err(_) => 0,
+        };
+        Some(End { base_id, delta_len })
+    }
 }
 
 enum Base {
@@ -88,17 +108,27 @@ impl Cache {
         }
         let linked = record::decode_linked(linked_bytes, u64_at(&header, 72))?;
         let (newer, gone) = (HashMap::new(), HashSet::new());
-        let mut cache =
-            Cache { describes, base_id, delta_len: 0, base_len, base, records_end, index_rows, newer, gone, linked };
+        let end = End { base_id, delta_len: 0 };
+        let mut cache = Cache { describes, end, base_len, base, records_end, index_rows, newer, gone, linked };
         if let Ok(delta) = disk.read(&format!("{name}.delta")) {
             cache.read_delta(&delta);
         }
-        Some(cache)
+        if whole { cache.settled() } else { Some(cache) }
+    }
+
+    /// The cache with one record for each path of the delta.
+    fn settled(mut self) -> Option<Cache> {
+        let mut whole = HashMap::with_capacity(self.newer.len());
+        for path in self.newer.keys() {
+            whole.insert(path.clone(), vec![self.find(path)?.into_owned()]);
+        }
+        self.newer = whole;
+        Some(self)
     }
 
     fn read_delta(&mut self, delta: &[u8]) {
         let head = DELTA_MAGIC.len() + 16;
-        if delta.len() < head || &delta[..8] != DELTA_MAGIC || delta[8..head] != self.base_id {
+        if delta.len() < head || &delta[..8] != DELTA_MAGIC || delta[8..head] != self.end.base_id {
             return;
         }
         let mut rest = &delta[head..];
@@ -111,7 +141,11 @@ impl Cache {
                 self.gone.insert(path);
             }
             for (path, bytes) in frame.records {
-                self.newer.insert(path, bytes);
+                let newer = self.newer.entry(path).or_default();
+                if !Record::is_partial(&bytes) {
+                    newer.clear();
+                }
+                newer.push(bytes);
             }
             if let Some(linked) = frame.linked {
                 self.linked = linked;
@@ -120,7 +154,7 @@ impl Cache {
             good += rest.len() - after.len();
             rest = after;
         }
-        self.delta_len = good as u64;
+        self.end.delta_len = good as u64;
     }
 
     /// Every record that counts, as bytes for [`Record::parse`]; `None` if the cache is not loaded whole or one is missing.
@@ -135,7 +169,7 @@ impl Cache {
             }
             rest = after;
         }
-        found.extend(self.newer.values().map(Vec::as_slice));
+        found.extend(self.newer.values().flatten().map(Vec::as_slice));
         rest.is_empty().then_some(found)
     }
 
@@ -156,9 +190,26 @@ impl Cache {
 
     /// The record of one directory, as bytes for [`Record::parse`].
     pub(crate) fn find(&self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
-        if let Some(bytes) = self.newer.get(path) {
-            return Some(Cow::Borrowed(bytes));
+        let Some(newer) = self.newer.get(path) else { return self.in_base(path) };
+        match newer.as_slice() {
+            [one] if !Record::is_partial(one) => Some(Cow::Borrowed(one)),
+            [first, later @ ..] if !Record::is_partial(first) => record::merged(first, later).map(Cow::Owned),
+            later => record::merged(&self.in_base(path)?, later).map(Cow::Owned),
         }
+    }
+
+    /// Whether there is a record of that directory, be it good or damaged.
+    pub(crate) fn contains(&self, path: &[u8]) -> bool {
+        self.newer.contains_key(path) || self.place_in_base(path).is_some()
+    }
+
+    fn in_base(&self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let (offset, len) = self.place_in_base(path)?;
+        self.base.bytes(offset, len)
+    }
+
+    /// Where the base's record of a directory is, with its header, and how long.
+    fn place_in_base(&self, path: &[u8]) -> Option<(u64, usize)> {
         if self.is_gone(path) {
             return None;
         }
@@ -171,10 +222,10 @@ impl Cache {
             }
             let offset = u64_at(&row, 8);
             let header = self.base.bytes(offset, FRAME_HEADER)?;
-            let len = u32::from_le_bytes(header[..4].try_into().ok()?) as usize;
-            let bytes = self.base.bytes(offset, FRAME_HEADER + len)?;
-            if Record::path_of(&bytes[FRAME_HEADER..]) == path {
-                return Some(bytes);
+            let len = FRAME_HEADER + u32::from_le_bytes(header[..4].try_into().ok()?) as usize;
+            let start = self.base.bytes(offset, len.min(FRAME_HEADER + Record::start_len(path)))?;
+            if Record::path_of(&start[FRAME_HEADER..]) == path {
+                return Some((offset, len));
             }
             at += 1;
         }

@@ -9,7 +9,7 @@ mod pages;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(crate) use pages::{Page, Pages, Shape, join};
+pub(crate) use pages::{Page, Paged, Pages, Shape, join};
 
 use belay_sys::{FileType, Time};
 

@@ -9,6 +9,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::inotify::{CreateFlags, WatchFlags};
 use rustix::io::Errno;
 
+/// The error number of opening a directory in whose place, or above it, there is a symlink.
+pub const LINK_IN_THE_WAY: i32 = libc::ELOOP;
+
 const HEADER_BYTES: usize = 16;
 
 /// A queue of events about watched directories.

@@ -8,8 +8,10 @@ mod bell;
 mod beside;
 mod cgroup;
 mod dir;
+pub mod fanotify;
 mod file;
 mod filesystem;
+mod handle;
 pub mod inotify;
 mod interrupt;
 mod limits;
@@ -21,8 +23,11 @@ pub mod ptrace;
 mod pty;
 mod resolve;
 mod root;
+mod sandbox;
+mod signals;
 mod spawn;
 mod stat;
+mod wait;
 
 pub use bell::Bell;
 pub use beside::Beside;
@@ -32,6 +37,7 @@ pub use file::{
     advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
+pub use handle::{Handle, Located, handle_of, open_handle, path_of};
 pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
@@ -45,5 +51,11 @@ pub use process::{
 };
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
-pub use spawn::{Held, Launch, hold, is_findable};
+pub use sandbox::{
+    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step,
+    hold_sandboxed, landlock_abi,
+};
+pub use signals::catch_signals;
+pub use spawn::{Held, Launch, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
+pub use wait::wait_readable;

@@ -62,14 +62,21 @@ pub fn reap(pid: u32) {
 
 /// Who has halted and why, leaving it so; none if a signal interrupted or nobody has. ECHILD: nobody is traced.
 pub fn next_halt(patience: Patience) -> io::Result<Option<(u32, Halt)>> {
-    let mut flags = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD;
-    if patience == Patience::Look {
-        flags |= libc::WNOHANG;
-    }
+    let more = if patience == Patience::Look { libc::WNOHANG } else { 0 };
+    halt_of(libc::P_ALL, 0, more)
+}
+
+/// Why this process has halted; none if it has not.
+pub fn halt_of_process(pid: u32) -> Option<Halt> {
+    halt_of(libc::P_PID, pid, libc::WNOHANG).ok().flatten().map(|(_, halt)| halt)
+}
+
+fn halt_of(which: libc::idtype_t, number: u32, more: i32) -> io::Result<Option<(u32, Halt)>> {
+    let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOWAIT | libc::__WALL | libc::__WNOTHREAD | more;
     // SAFETY: a zeroed siginfo is valid, the kernel fills it, and the fields read are those of a child's change.
     let (pid, code, status) = unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
-        if libc::waitid(libc::P_ALL, 0, &mut info, flags) != 0 {
+        if libc::waitid(which, number, &mut info, flags) != 0 {
             let error = io::Error::last_os_error();
             return if error.kind() == io::ErrorKind::Interrupted { Ok(None) } else { Err(error) };
         }
@@ -90,7 +97,12 @@ fn stopped(pid: u32, status: i32) -> Halt {
     let signal = status & 0xff;
     match status >> 8 {
         libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE => Halt::Made(message(pid)),
-        libc::PTRACE_EVENT_EXEC => Halt::Executed(message(pid)),
+        libc::PTRACE_EVENT_EXEC => {
+            // When a thread took over the number of its process, the kernel wants a true wait first: somebody who
+            // did not wait may mean the process that is gone.
+            reap(pid);
+            Halt::Executed(message(pid))
+        }
         libc::PTRACE_EVENT_STOP => match signal {
             libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => Halt::Stopped,
             _ => Halt::Ready,
@@ -118,12 +130,11 @@ fn request(what: libc::c_uint, pid: u32, data: usize) -> io::Result<()> {
 ///
 /// A process for which it does not change did not run in between.
 pub fn cpu_nanos(pid: u32) -> Option<u64> {
-    let mut clock: libc::clockid_t = 0;
+    // As clock_getcpuclockid(3) makes it, which asks the kernel once more: the scheduler's clock of a whole process.
+    let clock = (!pid.cast_signed() << 3) | 2;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: both calls write only to the variables given, which outlive them.
-    let failed = unsafe {
-        libc::clock_getcpuclockid(pid.cast_signed(), &mut clock) != 0 || libc::clock_gettime(clock, &mut time) != 0
-    };
+    // SAFETY: the call writes only to `time`, which outlives it.
+    let failed = unsafe { libc::clock_gettime(clock, &mut time) } != 0;
     if failed {
         return None;
     }

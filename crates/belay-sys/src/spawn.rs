@@ -8,7 +8,7 @@
 use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
@@ -33,6 +33,8 @@ pub struct Launch<'a> {
     pub stdio: [BorrowedFd<'a>; 3],
     /// Whether a standard stream that is a terminal becomes the controlling terminal.
     pub terminal: bool,
+    /// Another process that will trace it, where the system lets only ancestors do so unasked.
+    pub tracer: Option<u32>,
 }
 
 /// A child that waits to be released.
@@ -55,6 +57,7 @@ struct Prepared {
     cwd: RawFd,
     stdio: [RawFd; 3],
     terminal: bool,
+    tracer: Option<u32>,
 }
 
 /// Starts a child in a session of its own and holds it.
@@ -98,6 +101,22 @@ impl Held {
     }
 }
 
+/// A descriptor that this process was born with, named by whoever started it; it will not be inherited further.
+pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
+    if fd < 3 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: the kernel refuses a number that is not open, and the copy is nobody's but ours.
+    unsafe {
+        let copy = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3);
+        if copy < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::close(fd);
+        Ok(OwnedFd::from_raw_fd(copy))
+    }
+}
+
 fn prepare(launch: &Launch<'_>) -> io::Result<Prepared> {
     let nul = |_| io::Error::new(io::ErrorKind::InvalidInput, "an argument holds a zero byte");
     let strings = |texts: &[Vec<u8>]| -> io::Result<Vec<CString>> {
@@ -123,6 +142,7 @@ fn prepare(launch: &Launch<'_>) -> io::Result<Prepared> {
         cwd: launch.cwd.as_raw_fd(),
         stdio: launch.stdio.map(|fd| fd.as_raw_fd()),
         terminal: launch.terminal,
+        tracer: launch.tracer,
     })
 }
 
@@ -195,6 +215,10 @@ unsafe fn arrange(prepared: &Prepared) -> i32 {
         }
         if libc::fchdir(prepared.cwd) < 0 {
             return *libc::__errno_location();
+        }
+        if let Some(tracer) = prepared.tracer {
+            // Where nothing forbids tracing this means nothing, and fails.
+            libc::prctl(libc::PR_SET_PTRACER, libc::c_ulong::from(tracer), 0, 0, 0);
         }
         // Rust ignores SIGPIPE and a supervisor ignores SIGHUP; neither may be inherited.
         for signal in [libc::SIGPIPE, libc::SIGHUP] {

@@ -17,8 +17,8 @@ use belay_sys::{FileType, Root};
 
 use crate::options::Dirty;
 
-mod dirty;
-mod mounts;
+pub(crate) mod dirty;
+pub(crate) mod mounts;
 mod tree;
 
 use dirty::Paths;
@@ -45,6 +45,8 @@ pub(crate) struct Watches {
     /// Files that are being written, and were reported so.
     writing: HashSet<(i32, Vec<u8>)>,
     leaving: Vec<Leaving>,
+    /// New directories that were not where they should be: one above them was moved, of which we shall hear.
+    astray: HashSet<(i32, Vec<u8>)>,
 }
 
 /// The first half of a rename.
@@ -82,6 +84,7 @@ impl Watches {
             found: HashSet::new(),
             writing: HashSet::new(),
             leaving: Vec::new(),
+            astray: HashSet::new(),
         };
         watches.watch_all()?;
         Ok(watches)
@@ -99,6 +102,7 @@ impl Watches {
             self.read_entry(entry, at, &mut changes);
         }
         self.give_up(at, &mut changes);
+        self.look_for_astray(&mut changes);
         if changes.lost {
             self.complete = false;
             // Failure leaves the old tree in place; the next loss or the next question tries again.
@@ -131,6 +135,9 @@ impl Watches {
     /// Call it when everything that was queued has been read: no creation is on its way any more.
     pub(crate) fn settle(&mut self) {
         self.found.clear();
+        if self.leaving.is_empty() {
+            self.astray.clear();
+        }
     }
 
     /// What may have changed since the last call.
@@ -172,12 +179,14 @@ impl Watches {
             }
             Notice::Deleted => {
                 self.found.remove(&key());
+                self.astray.remove(&key());
                 self.writing.remove(&key());
                 self.blind.remove(&path);
                 changes.deleted(path, entry.dir);
             }
             Notice::MovedFrom(cookie) => {
                 self.found.remove(&key());
+                self.astray.remove(&key());
                 self.writing.remove(&key());
                 let watch = self.tree.child(entry.watch, entry.name).filter(|_| entry.dir);
                 self.leaving.push(Leaving { cookie, path, dir: entry.dir, watch, at });
@@ -227,7 +236,11 @@ impl Watches {
         let mut buffer = Vec::new();
         while let Some((parent, name)) = waiting.pop() {
             let Some(path) = self.tree.path(parent, &name) else { continue };
-            let Some((watch, dir)) = self.watch(&path) else { continue };
+            let Some((watch, dir)) = self.watch(&path) else {
+                self.astray.insert((parent, name));
+                continue;
+            };
+            self.stays(watch);
             match self.tree.place(watch, parent, &name) {
                 Placed::Same => continue,
                 // Another directory is where we thought that this one was.
@@ -249,12 +262,26 @@ impl Watches {
         }
     }
 
+    /// Tries again what could not be found.
+    fn look_for_astray(&mut self, changes: &mut Changes) {
+        for (parent, name) in std::mem::take(&mut self.astray) {
+            self.adopt(parent, &name, changes);
+        }
+    }
+
+    /// A directory that was seen to leave is here after all.
+    fn stays(&mut self, watch: i32) {
+        for half in &mut self.leaving {
+            half.watch = half.watch.filter(|leaving| *leaving != watch);
+        }
+    }
+
     /// Opens and watches one directory; none if it is gone, or cannot be and counts as dirty from now on.
     fn watch(&mut self, path: &[u8]) -> Option<(i32, belay_sys::Dir)> {
         let dir = match self.root.dir(path) {
             Ok(dir) => dir,
             Err(error) => {
-                if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+                if !is_gone(&error) {
                     self.blind.insert(path.to_vec());
                 }
                 return None;
@@ -275,26 +302,27 @@ impl Watches {
         let before = std::mem::take(&mut self.tree);
         self.blind.clear();
         self.leaving.clear();
+        self.astray.clear();
         self.full = false;
         let root = self.root.dir(b"")?;
         let watch = self.inotify.watch(root.as_fd())?;
         self.tree.set_root(watch);
-        let mut waiting = vec![(watch, Vec::new(), root)];
         let mut buffer = Vec::new();
-        while let Some((parent, path, dir)) = waiting.pop() {
-            let mut names = Vec::new();
-            list(&dir, &mut buffer, &mut |name, dir| {
+        // Names wait, not handles: a directory may have more directories in it than we may have open files.
+        let mut waiting = Vec::new();
+        let mut enter = |watch: i32, path: &[u8], dir: &belay_sys::Dir, waiting: &mut Vec<(i32, Vec<u8>, Vec<u8>)>| {
+            list(dir, &mut buffer, &mut |name, dir| {
                 if dir {
-                    names.push(name.to_vec());
+                    waiting.push((watch, name.to_vec(), join(path, name)));
                 }
             });
-            for name in names {
-                let path = join(&path, &name);
-                if let Some((watch, dir)) = self.watch(&path)
-                    && self.tree.place(watch, parent, &name) == Placed::New
-                {
-                    waiting.push((watch, path, dir));
-                }
+        };
+        enter(watch, b"", &root, &mut waiting);
+        while let Some((parent, name, path)) = waiting.pop() {
+            if let Some((watch, dir)) = self.watch(&path)
+                && self.tree.place(watch, parent, &name) == Placed::New
+            {
+                enter(watch, &path, &dir, &mut waiting);
             }
         }
         let gone: Vec<_> = before.watches().filter(|watch| !self.tree.knows(*watch)).collect();
@@ -354,6 +382,12 @@ fn list(dir: &belay_sys::Dir, buffer: &mut Vec<u8>, each: &mut dyn FnMut(&[u8], 
             each(&name, is_dir);
         }
     }
+}
+
+/// Whether there is no such directory, or a link or a file in its place.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(belay_sys::inotify::LINK_IN_THE_WAY)
 }
 
 fn join(path: &[u8], name: &[u8]) -> Vec<u8> {

@@ -6,11 +6,13 @@
 //! - nothing from outside the run is reported as the run's: a change by somebody else has no command.
 
 mod clock;
+mod ebpf;
 mod error;
+mod fanotify;
 mod inotify;
 mod options;
+mod privileged;
 mod ptrace;
-#[allow(dead_code)]
 mod table;
 mod tracer;
 mod unprivileged;

@@ -14,14 +14,14 @@ use std::time::{Duration, Instant};
 
 use belay_event::Ended;
 use belay_sys::Beside;
-use belay_sys::ptrace::{Halt, Patience, listen, next_halt, reap, resume, seize};
+use belay_sys::ptrace::{Halt, Patience, halt_of_process, listen, next_halt, reap, resume, seize};
 
 use crate::table::Record;
 use crate::unprivileged::queue::Queue;
 
 mod image;
 
-use image::{is_thread_of, parent_of, process_of, read_image};
+use image::{is_thread_of, let_rest, parent_of, process_of, read_image};
 
 /// How often a request is repeated: a wake-up is lost when it comes just before the follower goes to sleep.
 const REPEAT: Duration = Duration::from_micros(500);
@@ -228,7 +228,18 @@ impl Tree<'_> {
         }
         let parent = self.processes.get(&pid).copied().filter(|parent| self.processes.contains_key(parent));
         let image = Box::new(read_image(pid, parent, self.uid));
+        if let Some(parent) = parent.filter(|_| self.queue.minds_who_runs()) {
+            self.let_rest(parent);
+        }
         self.queue.note(Record::Exec { at: belay_sys::boot_nanos(), image });
+    }
+
+    /// Waits a moment until a parent rests; it may still be halted where it made the child.
+    fn let_rest(&mut self, parent: u32) {
+        if let Some(halt @ Halt::Made(_)) = halt_of_process(parent) {
+            self.handle(parent, halt);
+        }
+        let_rest(parent);
     }
 
     fn ended(&mut self, pid: u32, ended: Ended) {

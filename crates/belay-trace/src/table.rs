@@ -64,6 +64,8 @@ pub(crate) struct Charge {
     pub(crate) command: Option<u64>,
     /// Whether no other command of the same process comes into question.
     pub(crate) sure: bool,
+    /// When it stopped being that, if it did.
+    pub(crate) until: u64,
 }
 
 /// Every process of the run that lives or died a moment ago.
@@ -92,7 +94,7 @@ impl Table {
 
     /// Takes a process into the run that was not seen to be forked: the held first one.
     pub(crate) fn adopt(&mut self, pid: u32, at: u64) {
-        if self.living(pid).is_none() {
+        if self.present(pid).is_none() {
             self.begin(pid, Span { from: at, to: u64::MAX, command: None, executed: false });
         }
     }
@@ -102,7 +104,14 @@ impl Table {
         self.commands
     }
 
+    /// Every process of the run that lives.
+    pub(crate) fn living(&self) -> Vec<u32> {
+        let lives = |spans: &Vec<Span>| spans.last().is_some_and(|span| span.to == u64::MAX);
+        self.spans.iter().filter(|(_, spans)| lives(spans)).map(|(pid, _)| *pid).collect()
+    }
+
     /// Whether a process of the run has this pid now.
+    #[cfg(test)]
     pub(crate) fn lives(&self, pid: u32) -> bool {
         self.spans.get(&pid).and_then(|spans| spans.last()).is_some_and(|span| span.to == u64::MAX)
     }
@@ -135,7 +144,7 @@ impl Table {
             sure &= !last.executed || last.command == span.command;
             last = span;
         }
-        Some(Charge { command: last.command, sure })
+        Some(Charge { command: last.command, sure, until: last.to })
     }
 
     /// Forgets what ended long before `now`.
@@ -155,7 +164,7 @@ impl Table {
     }
 
     fn fork(&mut self, at: u64, parent: u32, child: u32) {
-        let command = self.living(parent).and_then(|span| span.command);
+        let command = self.present(parent).and_then(|span| span.command);
         // An exit that was lost would otherwise leave the old process there for ever.
         self.end(child, at);
         self.begin(child, Span { from: at, to: u64::MAX, command, executed: false });
@@ -168,7 +177,7 @@ impl Table {
         // Without a fork that was seen, the parent tells where it comes from.
         let parent = match before {
             Some(span) => span.command,
-            None => self.living(image.ppid).and_then(|span| span.command),
+            None => self.present(image.ppid).and_then(|span| span.command),
         };
         if let Some(Span { from, command: Some(old), executed: true, .. }) = before {
             let exit = Exit {
@@ -204,7 +213,7 @@ impl Table {
         Some(*span)
     }
 
-    fn living(&self, pid: u32) -> Option<&Span> {
+    fn present(&self, pid: u32) -> Option<&Span> {
         self.spans.get(&pid)?.last().filter(|span| span.to == u64::MAX)
     }
 }

@@ -1,20 +1,27 @@
 //! The tracer: prepared beside the first snapshot, attached to a held process, asked for what changed.
 
-use belay_event::{Degraded, ExecSource, FileSource};
+use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use belay_event::{Degraded, ExecSource, FileSource};
+use belay_sys::fanotify::Queue;
+
+use crate::error::Result;
 use crate::options::{Dirty, Engine, Options, Sink};
+use crate::privileged::{Privileged, shortcoming};
 use crate::unprivileged::Unprivileged;
 
 /// Watches until it is stopped.
 pub struct Tracer {
     exec: ExecSource,
     files: FileSource,
+    degraded: Vec<Degraded>,
     means: Means,
 }
 
 /// What does the watching.
 enum Means {
+    /// BPF and fanotify.
+    Privileged(Privileged),
     /// ptrace and inotify.
     Unprivileged(Unprivileged),
 }
@@ -33,18 +40,33 @@ pub struct Totals {
 impl Tracer {
     /// Loads and marks whatever is needed; file changes are seen from here on.
     pub fn prepare(options: &Options, sink: Sink) -> Result<Tracer> {
-        if options.engine == Engine::Privileged {
-            return Err(Error::Unavailable { engine: "the privileged tracer", why: "it is not built in".into() });
+        let sink = Arc::new(sink);
+        let mut degraded = Vec::new();
+        if options.engine != Engine::Unprivileged {
+            let theirs = Arc::clone(&sink);
+            match Privileged::prepare(options, Box::new(move |events| theirs(events)), Queue::Unlimited) {
+                Ok(tracer) => return Ok(Tracer::privileged(tracer)),
+                Err(error) if options.engine == Engine::Privileged => return Err(error),
+                Err(error) => degraded.push(shortcoming(&error)),
+            }
         }
-        let means = Means::Unprivileged(Unprivileged::prepare(options, sink)?);
+        let tracer = Unprivileged::prepare(options, Box::new(move |events| sink(events)))?;
+        degraded.extend_from_slice(tracer.degraded());
         let exec = if options.exec { ExecSource::Ptrace } else { ExecSource::None };
         let files = if options.files { FileSource::Inotify } else { FileSource::None };
-        Ok(Tracer { exec, files, means })
+        Ok(Tracer { exec, files, degraded, means: Means::Unprivileged(tracer) })
+    }
+
+    fn privileged(tracer: Privileged) -> Tracer {
+        let (exec, files) = (tracer.exec_source(), tracer.file_source());
+        let degraded = tracer.degraded().to_vec();
+        Tracer { exec, files, degraded, means: Means::Privileged(tracer) }
     }
 
     /// The process that will trace, if it is not ours: the held process calls `belay_sys::ptrace::allow_tracer` with it.
     pub fn tracer_pid(&self) -> Option<u32> {
         match &self.means {
+            Means::Privileged(_) => None,
             Means::Unprivileged(tracer) => tracer.tracer_pid(),
         }
     }
@@ -52,6 +74,7 @@ impl Tracer {
     /// Watches the process, which is held before its first instruction, and everything that it starts.
     pub fn attach(&mut self, pid: u32) -> Result<()> {
         match &self.means {
+            Means::Privileged(tracer) => tracer.attach(pid),
             Means::Unprivileged(tracer) => tracer.attach(pid),
         }
     }
@@ -68,14 +91,13 @@ impl Tracer {
 
     /// What is weaker than it could be, and why.
     pub fn degraded(&self) -> &[Degraded] {
-        match &self.means {
-            Means::Unprivileged(tracer) => tracer.degraded(),
-        }
+        &self.degraded
     }
 
     /// What changed since the last call; every change that happened before this call is in it, or it is not complete.
     pub fn dirty(&self) -> Dirty {
         match &self.means {
+            Means::Privileged(tracer) => tracer.dirty(),
             Means::Unprivileged(tracer) => tracer.dirty(),
         }
     }
@@ -83,6 +105,7 @@ impl Tracer {
     /// Hands over every event that already happened; returns once the sink had them.
     pub fn flush(&self) {
         match &self.means {
+            Means::Privileged(tracer) => tracer.flush(),
             Means::Unprivileged(tracer) => tracer.flush(),
         }
     }
@@ -90,6 +113,7 @@ impl Tracer {
     /// Hands over the last events and lets go of the processes.
     pub fn stop(self) -> Totals {
         match self.means {
+            Means::Privileged(tracer) => tracer.stop(),
             Means::Unprivileged(tracer) => tracer.stop(),
         }
     }

@@ -24,6 +24,7 @@ use crate::table::Table;
 use crate::tracer::Totals;
 
 pub(crate) mod queue;
+mod runners;
 
 use queue::{Item, Lot, Queue};
 
@@ -124,7 +125,7 @@ impl Unprivileged {
 
     fn end(&mut self) {
         self.core.over.store(true, Ordering::SeqCst);
-        self.core.queue.bell().ring();
+        self.core.queue.wake();
         if let Some(relay) = self.relay.take() {
             // It does not panic unless the sink does, and then there is nobody left to tell.
             let _ = relay.join();
@@ -160,7 +161,7 @@ impl Core {
         while !self.over.load(Ordering::SeqCst) {
             let expects = lock(&self.state).watches.as_ref().is_some_and(Watches::expects);
             let at_most = if expects { Some(HALF) } else { alive.then_some(LOOK) };
-            self.queue.bell().wait(self.queue.files(), at_most);
+            self.queue.wait(at_most);
             let mut state = lock(&self.state);
             self.hand_over(&mut state);
             if alive && follower.is_some_and(|follower| lock(follower).died()) {
@@ -168,13 +169,13 @@ impl Core {
                 self.tell_death(&state);
             }
             drop(state);
-            std::thread::sleep(REST);
+            self.queue.rest(REST);
         }
     }
 
     /// Turns everything that was seen into events and gives them to the sink.
     fn hand_over(&self, state: &mut State) {
-        let items = self.queue.take();
+        let (items, number) = self.queue.take();
         let now = belay_sys::boot_nanos();
         if items.is_empty() {
             if let Some(watches) = &mut state.watches {
@@ -183,13 +184,13 @@ impl Core {
             return self.give_up(state, now);
         }
         let mut events = Vec::with_capacity(items.len());
-        let last = items.len() - 1;
-        for (number, item) in items.into_iter().enumerate() {
+        for item in items {
             match item {
                 Item::Process(record) => state.table.learn(record, &mut events),
-                Item::Files(lot) => state.read(&lot, &mut events, || self.queue.running().filter(|_| number == last)),
+                Item::Files(lot) => state.read(&lot, &mut events, || self.queue.ran_since(lot.round)),
             }
         }
+        self.queue.done(number);
         state.table.forget(now);
         state.totals.execs = state.table.commands();
         (self.sink)(events);

@@ -61,6 +61,16 @@ pub(crate) enum Color {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Run(c::run::Args),
+    Watch(c::watch::Args),
+    Attach(c::attach::Args),
+    Stop(c::stop::Args),
+    Logs(c::logs::Args),
+    Runs(c::runs::Args),
+    Show(c::show::Args),
+    Log(c::log::Args),
+    Sql(c::sql::Args),
+    Audit(c::audit::Args),
     Snapshot(c::snapshot::Args),
     Snapshots(c::snapshots::Args),
     Status(c::status::Args),
@@ -70,6 +80,8 @@ pub(crate) enum Command {
     Redo(c::redo::Args),
     Restore(c::restore::Args),
     History(c::history::Args),
+    Changes(c::changes::Args),
+    Blame(c::blame::Args),
     Cat(c::cat::Args),
     Ls(c::ls::Args),
     Find(c::find::Args),
@@ -78,10 +90,14 @@ pub(crate) enum Command {
     Verify(c::verify::Args),
     Forget(c::forget::Args),
     Workspaces(c::workspaces::Args),
+    Profile(c::profile::Args),
+    Why(c::why::Args),
     Config(c::config::Args),
     Trust(c::trust::Args),
     Demo(c::demo::Args),
     Completions(c::completions::Args),
+    #[command(hide = true)]
+    Supervise(c::supervise::Args),
     #[command(hide = true)]
     Util(c::util::Args),
 }

@@ -6,7 +6,11 @@ use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::Result;
 
+pub(crate) mod attach;
+pub(crate) mod blame;
+pub(crate) mod audit;
 pub(crate) mod cat;
+pub(crate) mod changes;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -16,22 +20,43 @@ pub(crate) mod find;
 pub(crate) mod forget;
 pub(crate) mod gc;
 pub(crate) mod history;
+pub(crate) mod log;
+pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod profile;
 pub(crate) mod redo;
 pub(crate) mod restore;
 pub(crate) mod rollback;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod show;
 pub(crate) mod snapshot;
 pub(crate) mod snapshots;
+pub(crate) mod sql;
 pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod supervise;
 pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod util;
 pub(crate) mod verify;
+pub(crate) mod watch;
+pub(crate) mod why;
 pub(crate) mod workspaces;
 
 /// Carries out the command.
 pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
     match cli.command {
+        Command::Run(args) => run::run(context, args),
+        Command::Watch(args) => watch::run(context, args),
+        Command::Attach(args) => attach::run(context, args),
+        Command::Stop(args) => stop::run(context, args),
+        Command::Logs(args) => logs::run(context, args),
+        Command::Runs(args) => runs::run(context, args),
+        Command::Show(args) => show::run(context, args),
+        Command::Log(args) => log::run(context, args),
+        Command::Sql(args) => sql::run(context, args),
+        Command::Audit(args) => audit::run(context, args),
         Command::Snapshot(args) => snapshot::run(context, args),
         Command::Snapshots(args) => snapshots::run(context, args),
         Command::Status(args) => status::run(context, args),
@@ -41,6 +66,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Redo(args) => redo::run(context, args),
         Command::Restore(args) => restore::run(context, args),
         Command::History(args) => history::run(context, args),
+        Command::Changes(args) => changes::run(context, args),
+        Command::Blame(args) => blame::run(context, args),
         Command::Cat(args) => cat::run(context, args),
         Command::Ls(args) => ls::run(context, args),
         Command::Find(args) => find::run(context, args),
@@ -49,10 +76,13 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Verify(args) => verify::run(context, args),
         Command::Forget(args) => forget::run(context, args),
         Command::Workspaces(args) => workspaces::run(context, args),
+        Command::Profile(args) => profile::run(context, args),
+        Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
+        Command::Supervise(args) => supervise::run(context, args),
         Command::Util(args) => util::run(context, args),
     }
 }

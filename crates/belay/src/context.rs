@@ -7,15 +7,15 @@ use std::sync::atomic::AtomicBool;
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, Override, Recovered, Settings, Sources, Text, Work,
-    Workspace,
+    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, LostRun, Override, Recovered, Settings, Sources,
+    Text, Work, Workspace,
 };
 
 use crate::args::Global;
 use crate::environment::{self, Environment};
 use crate::error::{Failure, Result};
-use crate::ui::{Meter, Ui, quantity};
-use crate::view;
+use crate::ui::{Meter, Ui, escape, quantity};
+use crate::{summary, view};
 
 /// Set when the user presses Ctrl-C.
 static STOP: AtomicBool = AtomicBool::new(false);
@@ -136,7 +136,25 @@ impl<'u> Context<'u> {
         for recovered in workspace.recover(self.work(&meter))? {
             self.report_recovery(&recovered);
         }
+        for lost in workspace.recover_runs(self.work(&meter))? {
+            self.report_lost(&lost);
+        }
         Ok(())
+    }
+
+    fn report_lost(&self, lost: &LostRun) {
+        let id = &lost.run.id;
+        match (&lost.failed, &lost.run.final_snapshot) {
+            (Some(why), _) => self.ui.warn(format_args!(
+                "the controller of {id} died, and what it left cannot be put in order: {}",
+                escape::printable(why.as_bytes())
+            )),
+            (None, Some(snapshot)) => self.ui.warn(format_args!(
+                "the controller of {id} died: what the run did after that is not recorded; it is captured now as {snapshot}"
+            )),
+            (None, None) => self.ui.warn(format_args!("the controller of {id} died before its command began")),
+        }
+        summary::say_left(self, &lost.run, &lost.left);
     }
 
     fn report_recovery(&self, recovered: &Recovered) {

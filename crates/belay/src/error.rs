@@ -43,7 +43,7 @@ pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (5, "done in part; what was left is named"),
     (6, "the store is damaged, or was written by a newer belay"),
     (7, "the operating system said no: permission, space, input or output"),
-    (125, "reserved for `belay run` when belay itself fails"),
+    (125, "`belay run`: belay itself failed; otherwise its exit code is the command's"),
     (130, "interrupted; the old state is in place"),
 ];
 

@@ -7,8 +7,13 @@ mod commands;
 mod context;
 mod environment;
 mod error;
+mod past;
 mod patch;
+mod profiles;
+mod relay;
+mod revert;
 mod rewind;
+mod summary;
 mod ui;
 mod view;
 

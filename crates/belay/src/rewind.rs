@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::MtimePolicy;
-use belay_session::{Goal, Outcome, RewindKind, RewindPlan, RewindRequest, Stage, Workspace};
+use belay_session::{Goal, NewerEdit, Outcome, RewindKind, RewindPlan, RewindRequest, Stage, Workspace};
 use serde_json::json;
 
 use crate::commands::rollback::{How, Mtime};
@@ -41,13 +41,14 @@ pub(crate) fn rewind(
 fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<ExitCode> {
     let meter = context.ui.meter("Looking");
     let plan = workspace.plan_rewind(request, context.work(&meter))?;
+    let newer = newer_edits(workspace, &plan)?;
     drop(meter);
     if context.ui.json {
-        context.ui.print_json(&plan_json(&plan))?;
+        context.ui.print_json(&plan_json(&plan, &newer))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = context.ui.paged();
-    write_plan(&mut out, &plan, usize::MAX)?;
+    write_plan(&mut out, &plan, &newer, usize::MAX)?;
     out.finish()?;
     if !plan.plan.steps.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
@@ -62,15 +63,28 @@ fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest
     }
     let meter = context.ui.meter("Looking");
     let plan = workspace.plan_rewind(request, context.work(&meter))?;
+    let newer = newer_edits(workspace, &plan)?;
     drop(meter);
     let mut out = context.ui.out();
-    write_plan(&mut out, &plan, LINES_MAX)?;
+    write_plan(&mut out, &plan, &newer, LINES_MAX)?;
     out.finish()?;
     if plan.plan.steps.is_empty() {
         return Ok(false);
     }
-    context.ui.confirm("Go ahead?")?;
+    let question = match newer.is_empty() {
+        true => "Go ahead?",
+        false => "Go ahead, and take back what others changed, too?",
+    };
+    context.ui.confirm(question)?;
     Ok(true)
+}
+
+/// What somebody else changed since; an undo or redo only takes back what belay itself did.
+fn newer_edits(workspace: &Workspace<'_>, plan: &RewindPlan) -> Result<Vec<NewerEdit>> {
+    match plan.kind {
+        RewindKind::Rollback | RewindKind::Restore => Ok(workspace.newer_edits(plan)?),
+        RewindKind::Undo | RewindKind::Redo | RewindKind::Revert => Ok(Vec::new()),
+    }
 }
 
 fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<ExitCode> {
@@ -113,12 +127,12 @@ fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
     view::say_left(ui, &outcome.left);
     let back = match outcome.kind {
         RewindKind::Undo => "belay redo",
-        RewindKind::Rollback | RewindKind::Restore | RewindKind::Redo => "belay undo",
+        RewindKind::Rollback | RewindKind::Restore | RewindKind::Redo | RewindKind::Revert => "belay undo",
     };
     ui.say(format_args!("\nTo undo: {back}"));
 }
 
-fn write_plan(out: &mut dyn Write, plan: &RewindPlan, lines_max: usize) -> Result<()> {
+fn write_plan(out: &mut dyn Write, plan: &RewindPlan, newer: &[NewerEdit], lines_max: usize) -> Result<()> {
     let target = view::snapshot_name(&plan.target);
     if plan.plan.steps.is_empty() {
         writeln!(out, "Nothing to do: the workspace is as in {target} already.")?;
@@ -134,6 +148,10 @@ fn write_plan(out: &mut dyn Write, plan: &RewindPlan, lines_max: usize) -> Resul
     }
     if !plan.plan.steps.is_empty() {
         writeln!(out, "{}", summary(plan))?;
+    }
+    for edit in newer.iter().take(lines_max) {
+        let who = edit.run.as_deref().unwrap_or("somebody outside the run");
+        writeln!(out, "  newer: {} was changed later by {who}", view::relative(&edit.path))?;
     }
     for left in &plan.plan.left {
         writeln!(out, "  left alone: {} ({})", view::relative(&left.path), view::left_name(left.reason))?;
@@ -158,7 +176,13 @@ fn summary(plan: &RewindPlan) -> String {
     )
 }
 
-fn plan_json(plan: &RewindPlan) -> serde_json::Value {
+fn plan_json(plan: &RewindPlan, newer: &[NewerEdit]) -> serde_json::Value {
+    let newer = newer.iter().map(|edit| {
+        let mut object = serde_json::Map::new();
+        crate::ui::escape::put_path(&mut object, "path", &edit.path);
+        object.insert("run".to_owned(), edit.run.clone().into());
+        serde_json::Value::from(object)
+    });
     let steps = plan.plan.steps.iter().map(|step| {
         let mut object = serde_json::Map::new();
         crate::ui::escape::put_path(&mut object, "path", &step.path);
@@ -171,6 +195,7 @@ fn plan_json(plan: &RewindPlan) -> serde_json::Value {
         "target": view::snapshot_json(&plan.target),
         "mtime": match plan.mtime { MtimePolicy::Exact => "exact", MtimePolicy::Fresh => "fresh" },
         "steps": steps.collect::<Vec<_>>(),
+        "newer": newer.collect::<Vec<_>>(),
         "left": plan.plan.left.iter().map(view::left_json).collect::<Vec<_>>(),
         "bytes": plan.plan.bytes,
     })

@@ -8,6 +8,11 @@ use std::path::Path;
 use super::control::socket_in;
 use super::wire::{Answer, Frame, Request, read_frame, write_data, write_text};
 
+/// The other end of [`RunClient::pair`] in the supervisor, which knows it by its number.
+pub fn inherited(fd: std::os::fd::RawFd) -> io::Result<UnixStream> {
+    belay_sys::inherited(fd).map(UnixStream::from)
+}
+
 /// A connection to a run.
 #[derive(Debug)]
 pub struct RunClient(UnixStream);
@@ -39,6 +44,12 @@ impl RunClient {
     /// Asks for something.
     pub fn ask(&mut self, request: &Request) -> io::Result<()> {
         write_text(&mut self.0, request)
+    }
+
+    /// Leaves; the run goes on.
+    pub fn hang_up(&self) {
+        // A connection that is closed already is what was wanted.
+        let _ = self.0.shutdown(std::net::Shutdown::Both);
     }
 
     /// Types.

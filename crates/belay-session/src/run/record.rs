@@ -7,6 +7,7 @@ use belay_store::Disk;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::confine::Confinement;
 use crate::error::{Error, Result};
 use crate::home::Home;
 
@@ -37,6 +38,9 @@ pub struct RunRecord {
     /// What it may use.
     #[serde(default)]
     pub limits: RunLimits,
+    /// What its command was to be confined to.
+    #[serde(default)]
+    pub confinement: Confinement,
     /// When it was asked for.
     pub created_at: Timestamp,
     /// When its command began.

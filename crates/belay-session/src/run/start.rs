@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +16,7 @@ use belay_sys::{Launch, Process};
 use belay_trace::{Engine, Options, Tracer};
 
 use super::captures::{Done, Job};
+use super::confine::{self, Command, Engine as Confiner, HeldCommand};
 use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
@@ -39,11 +41,15 @@ impl Streams {
         let streams = Streams([stream(0)?, stream(1)?, stream(2)?]);
         // Whoever waits for the end of a pipe waits for the command, not for us.
         let null = File::options().read(true).write(true).open("/dev/null")?;
-        let log = File::options().create(true).append(true).open(dir.join("supervisor.log"))?;
+        let log = File::options().create(true).append(true).mode(0o600).open(dir.join("supervisor.log"))?;
         rustix::stdio::dup2_stdin(&null)?;
         rustix::stdio::dup2_stdout(&null)?;
         rustix::stdio::dup2_stderr(&log)?;
         Ok((streams, pty.map(|pty| Arc::new(pty.master))))
+    }
+
+    fn copies(&self) -> io::Result<[OwnedFd; 3]> {
+        Ok([self.0[0].try_clone()?, self.0[1].try_clone()?, self.0[2].try_clone()?])
     }
 
     fn as_fds(&self) -> [BorrowedFd<'_>; 3] {
@@ -60,14 +66,13 @@ impl Supervisor<'_> {
             false => Some(Tree::prepare(&self.record.id, self.record.limits, &mut degraded)),
         };
         self.prepare(tree.as_ref(), &mut degraded)?;
-        let isolation = confine(&mut degraded);
         self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
-        let held = match &tree {
-            Some(tree) => Some(self.hold(tree, &mut degraded)?),
-            None => None,
+        let (held, isolation) = match &tree {
+            Some(tree) => self.hold(tree, &mut degraded).map(|(held, isolation)| (Some(held), isolation))?,
+            None => (None, Isolation::None),
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
-        self.tree = tree;
+        self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
         self.announce_start()?;
         self.release(held)?;
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
@@ -124,32 +129,71 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Starts the command, held before its first instruction, with the tracer attached.
-    fn hold(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) -> Result<belay_sys::Held> {
+    /// Starts the command, held before its first instruction, confined, with the tracer attached.
+    fn hold(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) -> Result<(HeldCommand, Isolation)> {
         let streams = self.streams.take().expect("streams are opened once and used once");
         let argv: Vec<Vec<u8>> = self.record.argv.iter().map(|word| word.bytes().to_vec()).collect();
         let mut env = std::mem::take(&mut self.env);
         env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
-        let path = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
-        let cwd = File::open(&path).map_err(Error::path("open", &path))?;
-        let launch = Launch {
-            argv: &argv,
-            env: &env,
-            cwd: cwd.as_fd(),
-            stdio: streams.as_fds(),
-            terminal: self.terminal.is_some(),
+        let (held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
+            Some(confined) => confined,
+            None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
         };
-        let held = belay_sys::hold(&launch).map_err(Error::run("start the command"))?;
-        let pid = held.process().pid();
+        let pid = held.pid();
         self.record.child = ProcessName::of(pid);
-        tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
+        for pid in held.pids() {
+            tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
+        }
         if let Some(tracer) = &mut self.tracer
             && let Err(error) = tracer.attach(pid)
         {
             degraded.push(Degraded { layer: "exec".into(), why: crate::error::chain(&error.into()) });
         }
-        Ok(held)
+        Ok((held, isolation))
+    }
+
+    /// The command in a jail; none if none is wanted, or only the strongest that works and that is nothing.
+    fn hold_confined(
+        &mut self,
+        argv: &[Vec<u8>],
+        env: &[Vec<u8>],
+        streams: &Streams,
+        degraded: &mut Vec<Degraded>,
+    ) -> Result<Option<(HeldCommand, Isolation)>> {
+        let wanted = &self.record.confinement;
+        if wanted.engine == Confiner::None {
+            degraded.push(confine::unconfined(None));
+            return Ok(None);
+        }
+        let (workspace, belay) = (self.workspace.path(), self.workspace.home().path());
+        let (policy, patterns) = confine::policy(wanted, &self.den, workspace, belay)?;
+        let stdio = streams.copies().map_err(Error::run("open the streams"))?;
+        let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
+        let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
+        let command = Command { argv, env, cwd: &cwd, stdio, tracer };
+        match confine::hold(&policy, &patterns, command, degraded) {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if wanted.engine == Confiner::Auto => {
+                degraded.push(confine::unconfined(Some(crate::error::chain_of(&error))));
+                Ok(None)
+            }
+            Err(error) => Err(Error::Confinement { why: crate::error::chain_of(&error) }),
+        }
+    }
+
+    fn hold_free(&self, argv: &[Vec<u8>], env: &[Vec<u8>], streams: &Streams) -> Result<HeldCommand> {
+        let path = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
+        let cwd = File::open(&path).map_err(Error::path("open", &path))?;
+        let launch = Launch {
+            argv,
+            env,
+            cwd: cwd.as_fd(),
+            stdio: streams.as_fds(),
+            terminal: self.terminal.is_some(),
+            tracer: self.tracer.as_ref().and_then(Tracer::tracer_pid),
+        };
+        belay_sys::hold(&launch).map(HeldCommand::Free).map_err(Error::run("start the command"))
     }
 
     fn protection(&self, isolation: Isolation, tree: Option<&Tree>, degraded: Vec<Degraded>) -> Protection {
@@ -189,7 +233,7 @@ impl Supervisor<'_> {
     }
 
     /// Lets the command go, and waits for its end on a thread.
-    fn release(&mut self, held: Option<belay_sys::Held>) -> Result<()> {
+    fn release(&mut self, held: Option<HeldCommand>) -> Result<()> {
         self.time_up_at = self.record.limits.seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
         let Some(held) = held else { return Ok(()) };
         if let Some(terminal) = self.terminal.clone() {
@@ -219,11 +263,4 @@ fn wait_for(process: Process, wakes: std::sync::mpsc::Sender<Wake>) -> io::Resul
         let _ = wakes.send(Wake::ChildExited);
     })?;
     Ok(())
-}
-
-/// What keeps the command in.
-fn confine(degraded: &mut Vec<Degraded>) -> Isolation {
-    let why = "nothing keeps the command in: it can reach whatever you can".to_owned();
-    degraded.push(Degraded { layer: "jail".into(), why });
-    Isolation::None
 }

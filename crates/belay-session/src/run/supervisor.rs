@@ -13,6 +13,7 @@ use belay_sys::Exit;
 use belay_trace::Tracer;
 
 use super::captures::{Captures, Job};
+use super::confine::Den;
 use super::console::Recent;
 use super::control::Control;
 use super::record::{ProcessName, RunRecord, RunState};
@@ -50,6 +51,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) recent: Recent,
     pub(super) pump: Option<std::thread::JoinHandle<()>>,
     pub(super) env: Vec<Vec<u8>>,
+    pub(super) den: Den,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -94,6 +96,7 @@ impl<'w> Supervisor<'w> {
             recent: Recent::default(),
             pump: None,
             env: host.env,
+            den: host.den,
             tree: None,
             tracer: None,
             journal: None,

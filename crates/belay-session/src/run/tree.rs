@@ -25,6 +25,8 @@ const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 /// The processes of a run.
 pub(super) struct Tree {
     group: Option<Groups>,
+    /// A child of ours that is none of the run's.
+    tracer: Option<u32>,
     /// Processes that were stopped by signals, to be continued.
     stopped: Vec<u32>,
     last_look: Option<(Instant, Usage)>,
@@ -56,7 +58,12 @@ impl Tree {
             let how = if reaper.is_ok() { "processes are found one by one" } else { "orphans may be missed" };
             degraded.push(Degraded { layer: "freeze".into(), why: format!("no control group: {error}; {how}") });
         });
-        Tree { group: group.ok(), stopped: Vec::new(), last_look: None }
+        Tree { group: group.ok(), tracer: None, stopped: Vec::new(), last_look: None }
+    }
+
+    /// The same, knowing the process that traces the others.
+    pub(super) fn sparing(self, tracer: Option<u32>) -> Tree {
+        Tree { tracer, ..self }
     }
 
     /// The tracer's view of the group.
@@ -104,7 +111,8 @@ impl Tree {
             Some(group) => group.outer.pids(),
             None => belay_sys::descendants(own),
         };
-        found.unwrap_or_default().into_iter().filter(|pid| *pid != own && is_running(*pid)).collect()
+        let is_ours = |pid: &u32| *pid != own && Some(*pid) != self.tracer && is_running(*pid);
+        found.unwrap_or_default().into_iter().filter(is_ours).collect()
     }
 
     /// Sends every process a signal.

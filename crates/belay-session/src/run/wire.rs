@@ -101,7 +101,7 @@ pub enum Frame<T> {
 }
 
 /// Reads a frame; none at the end.
-pub fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<Frame<T>>> {
+pub(super) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<Frame<T>>> {
     let mut head = [0; 5];
     match from.read_exact(&mut head) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -120,12 +120,12 @@ pub fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Optio
 }
 
 /// Writes terminal data.
-pub fn write_data(to: &mut impl Write, data: &[u8]) -> io::Result<()> {
+pub(super) fn write_data(to: &mut impl Write, data: &[u8]) -> io::Result<()> {
     write(to, DATA, data)
 }
 
 /// Writes a request or an answer.
-pub fn write_text(to: &mut impl Write, text: &impl Serialize) -> io::Result<()> {
+pub(super) fn write_text(to: &mut impl Write, text: &impl Serialize) -> io::Result<()> {
     write(to, TEXT, &serde_json::to_vec(text)?)
 }
 

@@ -56,7 +56,7 @@ pub(super) fn operands<'a>(arguments: &'a [Raw], with_value: &[&str]) -> Vec<&'a
 const SAID_CHARS_MAX: usize = 120;
 
 /// The command line as a cause is written: on one line, and cut if it is long.
-pub(super) fn said(argv: &[Raw]) -> String {
+pub(crate) fn said(argv: &[Raw]) -> String {
     let words: Vec<_> = argv.iter().map(Raw::lossy).collect();
     let line = words.join(" ");
     match line.char_indices().nth(SAID_CHARS_MAX) {

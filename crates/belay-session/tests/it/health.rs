@@ -119,7 +119,7 @@ fn a_store_from_a_newer_belay_is_refused() {
     bed.ws.file("a", "1");
     bed.snap();
     let format = bed.ws.home().join("store/format");
-    let text = std::fs::read_to_string(&format).unwrap().replace("format 1", "format 99");
+    let text = std::fs::read_to_string(&format).unwrap().replace("format 2", "format 99");
     std::fs::write(&format, text).unwrap();
     let again = belay_session::Home::open(bed.ws.home(), Default::default());
     assert!(matches!(again, Err(Error::Store(belay_session::store::Error::TooNew { found: 99, .. }))));

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod bed;
+mod blame;
 mod budget;
+mod cause;
 mod crash;
 mod crowd;
 #[path = "../../../belay-store/tests/it/faulty.rs"]
@@ -11,6 +13,7 @@ mod faulty;
 mod full;
 mod health;
 mod names;
+mod past;
 mod paths;
 mod power;
 mod recover;

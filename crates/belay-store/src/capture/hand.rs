@@ -14,7 +14,7 @@ use crate::filter::Judge;
 use crate::hash::Hash;
 use crate::manifest::{Gap, GapKind};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
-use crate::statcache::{Cache, DirStat, EntryStat, Linked, RecordBuilder, flags};
+use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, flags};
 use crate::tree::{Entry, Kind, Meta, Node, Opaque, View};
 
 pub(super) const EXDEV: i32 = 18;
@@ -148,6 +148,8 @@ impl Findings {
 /// A directory whose entries are all known.
 pub(super) struct Assembled {
     pub(super) path: Vec<u8>,
+    /// The cache's record of it, if it was known.
+    pub(super) record: Option<Vec<u8>>,
     pub(super) proof: DirStat,
     pub(super) rules: u64,
     pub(super) flags: u8,
@@ -185,7 +187,9 @@ impl Hand<'_> {
         dir.entries.sort_by(|a, b| a.0.name.cmp(&b.0.name));
         let (entries, proofs): (Vec<_>, Vec<_>) = dir.entries.into_iter().unzip();
         let node = Node { entries };
-        let key = node.store(&mut |bytes| self.put(ObjectKind::Tree, bytes))?;
+        let before = dir.record.as_deref().and_then(Record::checked);
+        let known = before.and_then(|record| self.job.store.paged(&record.node()).ok().flatten());
+        let key = node.store_after(known.as_ref(), &mut |bytes| self.put(ObjectKind::Tree, bytes))?;
         let identity = node.identity(self.job.store.algorithm());
         let (files, bytes) = node.totals();
         if self.worker.is_none() {
@@ -201,7 +205,10 @@ impl Hand<'_> {
                 flags: dir.flags,
                 entries: proofs,
             };
-            self.findings.records.push(record.build());
+            self.findings.records.push(match &before {
+                Some(before) => record.build_after(before),
+                None => record.build(),
+            });
         }
         Ok(Kind::Dir { node: key, identity, files, bytes })
     }

@@ -27,7 +27,7 @@ pub(super) fn work_for(job: &Job<'_>, cache: &Cache, paths: &[Vec<u8>]) -> Optio
     let linked = cache.linked.iter().map(|one| &one.path);
     for path in paths.iter().chain(linked) {
         let mut path = path.as_slice();
-        while !path.is_empty() && cache.find(parent_of(path)).is_none() {
+        while !path.is_empty() && !cache.contains(parent_of(path)) {
             path = parent_of(path);
         }
         if path.is_empty() {
@@ -85,6 +85,8 @@ struct Looked {
 
 /// A directory as it is now.
 struct Again {
+    /// The cache's record of it.
+    record: Vec<u8>,
     entries: BTreeMap<Vec<u8>, (Entry, EntryStat)>,
     proof: DirStat,
     rules: u64,
@@ -221,8 +223,8 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
     let flags = bit(racy, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
-    let again =
-        Again { entries: known, proof: DirStat::from(&stat), rules: rules.fingerprint(), flags, own: Some(own), work };
+    let (proof, rules) = (DirStat::from(&stat), rules.fingerprint());
+    let again = Again { record: bytes.into_owned(), entries: known, proof, rules, flags, own: Some(own), work };
     Ok(One::Here(Box::new(again), starts, gone))
 }
 
@@ -362,7 +364,7 @@ impl Looker<'_> {
     fn look_at_dir(&mut self, hand: &mut Hand<'_>, name: &[u8], path: Vec<u8>, inside: Arc<Rules>) -> Result<()> {
         let was_dir = self.known.get(name).is_some_and(|(entry, _)| matches!(entry.kind, Kind::Dir { .. }));
         let cache = hand.job.cache.expect("only a known tree is patched");
-        if was_dir && !self.is_dirty_set && cache.find(&path).is_some() {
+        if was_dir && !self.is_dirty_set && cache.contains(&path) {
             return match hand.job.root.dir_path_only(&path) {
                 Ok(_) => Ok(()),
                 Err(error) => {
@@ -394,12 +396,12 @@ fn rebuild(hand: &mut Hand<'_>, old: &Manifest, looked: &mut Looked) -> Result<E
         for path in paths {
             let again = looked.dirs.remove(&path).expect("it was put there");
             let entries = again.entries.into_values().collect();
-            let dir =
-                Assembled { path: path.clone(), proof: again.proof, rules: again.rules, flags: again.flags, entries };
+            let Again { record, proof, rules, flags, own, .. } = again;
+            let dir = Assembled { path: path.clone(), record: Some(record), proof, rules, flags, entries };
             let kind = hand.assemble(dir)?;
             if path.is_empty() {
                 root.kind = kind;
-                root.meta = again.own.map_or(root.meta, |(meta, _)| meta);
+                root.meta = own.map_or(root.meta, |(meta, _)| meta);
                 continue;
             }
             let above = parent_of(&path).to_vec();
@@ -411,7 +413,7 @@ fn rebuild(hand: &mut Hand<'_>, old: &Manifest, looked: &mut Looked) -> Result<E
             // If the parent dropped it meanwhile, it is gone.
             if let Some((entry, proof)) = parent.entries.get_mut(name_of(&path)) {
                 entry.kind = kind;
-                if let Some((meta, stat)) = again.own {
+                if let Some((meta, stat)) = own {
                     entry.meta = meta;
                     *proof = stat;
                 }
@@ -431,7 +433,8 @@ fn untouched(job: &Job<'_>, path: &[u8]) -> Result<Again> {
     let proofs = record.entries().map(|entry| entry.to_stat());
     let entries = node.entries.iter().cloned().zip(proofs).map(|pair| (pair.0.name.clone(), pair)).collect();
     let work = DirWork::default();
-    Ok(Again { entries, proof: record.dir(), rules: record.rules(), flags: record.flags(), own: None, work })
+    let (proof, rules, flags) = (record.dir(), record.rules(), record.flags());
+    Ok(Again { record: bytes.into_owned(), entries, proof, rules, flags, own: None, work })
 }
 
 /// Puts together what was found anew and what still holds.
@@ -459,7 +462,8 @@ fn finish(
         Update::Nothing
     } else {
         let linked = (linked != before).then_some(linked);
-        Update::Some { from: cache.describes, records, gone: seen.whole.into_iter().collect(), linked }
+        let (seen, gone) = (Some((cache.end, cache.base_len)), seen.whole.into_iter().collect());
+        Update::Some { from: cache.describes, seen, records, gone, linked }
     };
     Ok(Found { root, findings, update })
 }

@@ -287,6 +287,7 @@ fn cache_files() -> (Vec<u8>, Vec<u8>) {
     crate::statcache::save(&disk, "cache", &key("one"), &all).unwrap();
     let some = Update::Some {
         from: key("one"),
+        seen: None,
         records: vec![record(b"dir")],
         gone: vec![b"old".to_vec()],
         linked: Some(vec![linked(b"a"), linked(b"dir/x")]),

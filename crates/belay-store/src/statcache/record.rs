@@ -1,5 +1,7 @@
 //! One directory's record: its own proof, its node, and the proof of each of its entries.
 
+use std::collections::BTreeMap;
+
 use belay_sys::{FileType, Stat, Time};
 
 use super::{FRAME_HEADER, Linked, check, framed};
@@ -9,6 +11,8 @@ use crate::tree::Opaque;
 
 /// Length of a record before its path: own stat, node, identity, totals, rules, flags, counts.
 const FIXED: usize = 8 + 8 + 12 + 12 + 32 + 32 + 8 + 8 + 8 + 1 + 4 + 4;
+const FLAGS_AT: usize = 128;
+const COUNT_AT: usize = 129;
 const ENTRY_FIXED: usize = 8 + 8 + 12 + 12 + 1 + 1 + 2;
 
 /// Bits of a record and of an entry.
@@ -23,6 +27,10 @@ pub(crate) mod flags {
     pub(crate) const FORCED: u8 = 8;
     /// The record: the directory holds ignore rules.
     pub(crate) const RULES: u8 = 16;
+    /// The record: it has only those entries that changed since the record before it.
+    pub(crate) const PARTIAL: u8 = 32;
+    /// The entry, in such a record: it is gone.
+    pub(crate) const GONE: u8 = 64;
 }
 
 /// What proves that a directory is the one that was captured, with the same names.
@@ -59,6 +67,18 @@ impl EntryStat {
         EntryStat { name, file_type, ino, size, mtime, ctime, flags: flags | linked }
     }
 
+    /// Adds the entry's bytes in a record.
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.ino.to_le_bytes());
+        out.extend_from_slice(&self.size.to_le_bytes());
+        put_time(out, self.mtime);
+        put_time(out, self.ctime);
+        out.push(type_code(self.file_type));
+        out.push(self.flags);
+        out.extend_from_slice(&(self.name.len() as u16).to_le_bytes());
+        out.extend_from_slice(&self.name);
+    }
+
     /// Whether the inode is still the one that was captured, unchanged.
     pub(crate) fn proves(&self, stat: &Stat) -> bool {
         self.flags & (flags::RACY | flags::OPAQUE) == 0
@@ -85,6 +105,7 @@ pub(crate) struct EntryView<'a> {
     pub(crate) file_type: FileType,
     pub(crate) flags: u8,
     proof: &'a [u8],
+    bytes: &'a [u8],
 }
 
 impl EntryView<'_> {
@@ -123,9 +144,20 @@ impl<'a> Record<'a> {
         if bytes.len() < FIXED || check(bytes) != u64_at(framed, 4) {
             return None;
         }
+        Record::checked(framed)
+    }
+
+    /// Reads a framed record whose check was made before.
+    pub(crate) fn checked(framed: &'a [u8]) -> Option<Record<'a>> {
+        let bytes = framed.get(FRAME_HEADER..).filter(|bytes| bytes.len() >= FIXED)?;
         let path_len = u32_at(bytes, FIXED - 4) as usize;
         let path = bytes.get(FIXED..FIXED.checked_add(path_len)?)?;
         Some(Record { bytes, path, entries_at: FIXED + path_len })
+    }
+
+    /// How long a record is up to the end of its path.
+    pub(crate) fn start_len(path: &[u8]) -> usize {
+        FIXED + path.len()
     }
 
     /// The path of a record whose check has not been made.
@@ -135,6 +167,11 @@ impl<'a> Record<'a> {
         }
         let path_len = u32_at(bytes, FIXED - 4) as usize;
         bytes.get(FIXED..FIXED.saturating_add(path_len)).unwrap_or_default()
+    }
+
+    /// Whether a framed record has only what changed since the one before it.
+    pub(crate) fn is_partial(framed: &[u8]) -> bool {
+        framed.get(FRAME_HEADER + FLAGS_AT).is_some_and(|bits| bits & flags::PARTIAL != 0)
     }
 
     pub(crate) fn dir(&self) -> DirStat {
@@ -159,11 +196,11 @@ impl<'a> Record<'a> {
     }
 
     pub(crate) fn flags(&self) -> u8 {
-        self.bytes[128]
+        self.bytes[FLAGS_AT]
     }
 
     pub(crate) fn entries(&self) -> impl Iterator<Item = EntryView<'a>> + use<'a> {
-        let count = u32_at(self.bytes, 129);
+        let count = u32_at(self.bytes, COUNT_AT);
         let mut rest = &self.bytes[self.entries_at..];
         (0..count).map_while(move |_| {
             let fixed = rest.get(..ENTRY_FIXED)?;
@@ -171,7 +208,8 @@ impl<'a> Record<'a> {
             let (entry, after) = rest.split_at_checked(ENTRY_FIXED + name_len)?;
             rest = after;
             let file_type = type_of(entry[40]);
-            Some(EntryView { name: &entry[ENTRY_FIXED..], file_type, flags: entry[41], proof: &entry[..40] })
+            let (name, proof) = (&entry[ENTRY_FIXED..], &entry[..40]);
+            Some(EntryView { name, file_type, flags: entry[41], proof, bytes: entry })
         })
     }
 }
@@ -192,7 +230,43 @@ impl RecordBuilder {
     /// The record with its length and check.
     pub(crate) fn build(&self) -> Vec<u8> {
         let names: usize = self.entries.iter().map(|entry| entry.name.len() + ENTRY_FIXED).sum();
-        let mut out = Vec::with_capacity(FIXED + self.path.len() + names);
+        let mut out = self.head(self.flags, self.entries.len(), names);
+        self.entries.iter().for_each(|entry| entry.encode(&mut out));
+        framed(&out)
+    }
+
+    /// A record of what changed since `before`, or of everything if that is most of it.
+    pub(crate) fn build_after(&self, before: &Record<'_>) -> Vec<u8> {
+        let (mut changes, mut count, mut one) = (Vec::new(), 0, Vec::new());
+        let mut old = before.entries().peekable();
+        for entry in &self.entries {
+            while let Some(lost) = old.next_if(|known| known.name < entry.name.as_slice()) {
+                EntryStat { flags: flags::GONE, ..lost.to_stat() }.encode(&mut changes);
+                count += 1;
+            }
+            one.clear();
+            entry.encode(&mut one);
+            let known = old.next_if(|known| known.name == entry.name);
+            if known.is_none_or(|known| known.bytes != one) {
+                changes.extend_from_slice(&one);
+                count += 1;
+            }
+        }
+        for lost in old {
+            EntryStat { flags: flags::GONE, ..lost.to_stat() }.encode(&mut changes);
+            count += 1;
+        }
+        if count * 2 > self.entries.len() {
+            return self.build();
+        }
+        let mut out = self.head(self.flags | flags::PARTIAL, count, changes.len());
+        out.extend_from_slice(&changes);
+        framed(&out)
+    }
+
+    /// All that comes before the entries.
+    fn head(&self, flags: u8, count: usize, entries_len: usize) -> Vec<u8> {
+        let mut out = Vec::with_capacity(FIXED + self.path.len() + entries_len);
         out.extend_from_slice(&self.dir.dev.to_le_bytes());
         out.extend_from_slice(&self.dir.ino.to_le_bytes());
         put_time(&mut out, self.dir.mtime);
@@ -202,22 +276,40 @@ impl RecordBuilder {
         out.extend_from_slice(&self.totals.0.to_le_bytes());
         out.extend_from_slice(&self.totals.1.to_le_bytes());
         out.extend_from_slice(&self.rules.to_le_bytes());
-        out.push(self.flags);
-        out.extend_from_slice(&(self.entries.len() as u32).to_le_bytes());
+        out.push(flags);
+        out.extend_from_slice(&(count as u32).to_le_bytes());
         out.extend_from_slice(&(self.path.len() as u32).to_le_bytes());
         out.extend_from_slice(&self.path);
-        for entry in &self.entries {
-            out.extend_from_slice(&entry.ino.to_le_bytes());
-            out.extend_from_slice(&entry.size.to_le_bytes());
-            put_time(&mut out, entry.mtime);
-            put_time(&mut out, entry.ctime);
-            out.push(type_code(entry.file_type));
-            out.push(entry.flags);
-            out.extend_from_slice(&(entry.name.len() as u16).to_le_bytes());
-            out.extend_from_slice(&entry.name);
-        }
-        framed(&out)
+        out
     }
+}
+
+/// One record out of a whole one and those that follow it; `None` if one of them is damaged.
+pub(super) fn merged(whole: &[u8], later: &[Vec<u8>]) -> Option<Vec<u8>> {
+    let whole = Record::parse(whole).filter(|record| record.flags() & flags::PARTIAL == 0)?;
+    let later = later.iter().map(|bytes| Record::parse(bytes)).collect::<Option<Vec<_>>>()?;
+    let Some(last) = later.last() else { return Some(framed(whole.bytes)) };
+    let mut changed: BTreeMap<&[u8], EntryView<'_>> = BTreeMap::new();
+    changed.extend(later.iter().flat_map(Record::entries).map(|entry| (entry.name, entry)));
+    let mut out = last.bytes[..last.entries_at].to_vec();
+    let mut count = 0u32;
+    let mut keep = |entry: EntryView<'_>| {
+        if entry.flags & flags::GONE == 0 {
+            out.extend_from_slice(entry.bytes);
+            count += 1;
+        }
+    };
+    let mut changes = changed.into_values().peekable();
+    for entry in whole.entries() {
+        while let Some(new) = changes.next_if(|change| change.name < entry.name) {
+            keep(new);
+        }
+        keep(changes.next_if(|change| change.name == entry.name).unwrap_or(entry));
+    }
+    changes.for_each(keep);
+    out[FLAGS_AT] &= !flags::PARTIAL;
+    out[COUNT_AT..COUNT_AT + 4].copy_from_slice(&count.to_le_bytes());
+    Some(framed(&out))
 }
 
 /// What one snapshot changed in the cache.

@@ -1,13 +1,14 @@
 //! Writes the stat cache: a frame behind the state it was made from, or a new base.
 
 use super::record::{encode_frame, encode_linked};
-use super::{BASE_MAGIC, Cache, DELTA_MAGIC, FRAME_HEADER, HEADER_LEN, Linked, Record, check, path_hash};
+use super::{BASE_MAGIC, Cache, DELTA_MAGIC, End, FRAME_HEADER, HEADER_LEN, Linked, Record, check, path_hash};
 use crate::disk::{Disk, LockMode};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 
-/// A delta this long is folded into a new base once it also exceeds a quarter of the base.
+/// A delta this long is folded into a new base once it is also no small part of the base: it is read for every capture.
 const DELTA_BYTES_MIN: u64 = 256 << 10;
+const BASE_PER_DELTA: u64 = 32;
 
 /// What a capture learned.
 pub(crate) enum Update {
@@ -22,6 +23,8 @@ pub(crate) enum Update {
     Some {
         /// The snapshot that the cache described when it was read.
         from: Hash,
+        /// Where it ended then, and how long its base was, as far as that is known.
+        seen: Option<(End, u64)>,
         /// The records.
         records: Vec<Vec<u8>>,
         /// Directories that are gone.
@@ -43,30 +46,36 @@ pub(crate) fn save(disk: &dyn Disk, name: &str, describes: &Hash, update: &Updat
             let records: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
             write_base(disk, name, describes, &records, linked)?;
         }
-        Update::Some { from, records, gone, linked } => {
-            let Some(cache) = Cache::open(disk, name, false).filter(|cache| cache.describes == *from) else {
+        Update::Some { from, seen, records, gone, linked } => {
+            let now = End::read(disk, name);
+            let still = seen.filter(|(end, _)| now == Some(*end));
+            let Some(at) = still.or_else(|| {
+                let cache = Cache::open(disk, name, false).filter(|cache| cache.describes == *from)?;
+                Some((cache.end, cache.base_len))
+            }) else {
                 return Ok(());
             };
-            append(disk, name, &cache, describes, &encode_frame(describes, records, gone, linked.as_deref()))?;
+            append(disk, name, at, describes, &encode_frame(describes, records, gone, linked.as_deref()))?;
         }
     }
     drop(lock);
     Ok(())
 }
 
-fn append(disk: &dyn Disk, name: &str, cache: &Cache, describes: &Hash, frame: &[u8]) -> Result<()> {
+fn append(disk: &dyn Disk, name: &str, at: (End, u64), describes: &Hash, frame: &[u8]) -> Result<()> {
+    let (end, base_len) = at;
     let delta = format!("{name}.delta");
     let mut bytes = Vec::new();
-    if cache.delta_len == 0 {
+    if end.delta_len == 0 {
         bytes.extend_from_slice(DELTA_MAGIC);
-        bytes.extend_from_slice(&cache.base_id);
+        bytes.extend_from_slice(&end.base_id);
     }
     bytes.extend_from_slice(frame);
     // Not synced: a cache that a power cut tears fails its checks and costs only time.
-    let written = disk.append(&delta, cache.delta_len).and_then(|mut file| file.write(&bytes));
+    let written = disk.append(&delta, end.delta_len).and_then(|mut file| file.write(&bytes));
     written.map_err(Error::disk("append to", &delta))?;
-    let delta_len = cache.delta_len + bytes.len() as u64;
-    if delta_len < DELTA_BYTES_MIN.max(cache.base_len / 4) {
+    let delta_len = end.delta_len + bytes.len() as u64;
+    if delta_len < DELTA_BYTES_MIN.max(base_len / BASE_PER_DELTA) {
         return Ok(());
     }
     let Some(cache) = Cache::open(disk, name, true) else { return Ok(()) };

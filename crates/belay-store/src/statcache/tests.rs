@@ -8,6 +8,10 @@ use super::*;
 use crate::disk::RealDisk;
 
 fn record(path: &str, ino: u64, names: &[&str]) -> Vec<u8> {
+    builder(path, ino, names).build()
+}
+
+fn builder(path: &str, ino: u64, names: &[&str]) -> RecordBuilder {
     let time = Time { sec: 5, nsec: 7 };
     let entry = |name: &&str| EntryStat {
         name: name.as_bytes().to_vec(),
@@ -28,7 +32,6 @@ fn record(path: &str, ino: u64, names: &[&str]) -> Vec<u8> {
         flags: 0,
         entries: names.iter().map(entry).collect(),
     }
-    .build()
 }
 
 fn disk() -> (tempfile::TempDir, Arc<dyn Disk>) {
@@ -67,6 +70,7 @@ fn a_frame_overrides_and_removes() {
     save(disk.as_ref(), "c", &Hash([1; 32]), &many()).unwrap();
     let update = Update::Some {
         from: Hash([1; 32]),
+        seen: None,
         records: vec![record("d5", 77, &["z"]), record("new", 78, &[])],
         gone: vec![b"d6".to_vec()],
         linked: Some(Vec::new()),
@@ -80,11 +84,59 @@ fn a_frame_overrides_and_removes() {
 }
 
 #[test]
+fn a_record_of_what_changed_is_as_good_as_a_whole_one() {
+    let (dir, disk) = disk();
+    let names: Vec<String> = (100..400).map(|n| format!("n{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let whole = builder("big", 1, &names);
+    save(disk.as_ref(), "c", &Hash([1; 32]), &Update::All { records: vec![whole.build()], linked: vec![] }).unwrap();
+    let changes: [fn(&mut Vec<EntryStat>); 4] = [
+        |entries| entries[7].size = 99,
+        |entries| drop(entries.drain(7..10)),
+        |entries| entries.insert(0, EntryStat { name: b"a".to_vec(), ..entries[20].clone() }),
+        |entries| {
+            entries.push(EntryStat { name: b"z".to_vec(), ..entries[20].clone() });
+            entries[7].flags = flags::RACY;
+            entries.insert(8, EntryStat { name: b"n106x".to_vec(), ..entries[30].clone() });
+        },
+    ];
+    let mut now = whole;
+    for (change, turn) in changes.into_iter().zip(1u8..) {
+        let cache = Cache::open(disk.as_ref(), "c", false).unwrap();
+        assert_eq!(cache.describes, Hash([turn; 32]));
+        let before = cache.find(b"big").unwrap().into_owned();
+        assert!(before == now.build(), "turn {turn}");
+        change(&mut now.entries);
+        now.dir.ino += 1;
+        let partial = now.build_after(&Record::parse(&before).unwrap());
+        assert!(Record::is_partial(&partial) && partial.len() < 600, "{} bytes", partial.len());
+        let seen = Some((cache.end, cache.base_len));
+        let update = Update::Some { from: cache.describes, seen, records: vec![partial], gone: vec![], linked: None };
+        save(disk.as_ref(), "c", &Hash([turn + 1; 32]), &update).unwrap();
+    }
+    for whole in [true, false] {
+        let cache = Cache::open(disk.as_ref(), "c", whole).unwrap();
+        assert!(cache.find(b"big").unwrap() == now.build());
+        assert!(cache.contains(b"big") && !cache.contains(b"bi"));
+    }
+    assert!(Cache::open(disk.as_ref(), "c", true).unwrap().records().unwrap() == [now.build()]);
+    // What changes a record that is not there means that nothing is known.
+    std::fs::remove_file(dir.path().join("c.base")).unwrap();
+    save(disk.as_ref(), "c", &Hash([1; 32]), &Update::All { records: vec![], linked: vec![] }).unwrap();
+    let orphan = builder("big", 2, &names).build_after(&Record::parse(&now.build()).unwrap());
+    let update = Update::Some { from: Hash([1; 32]), seen: None, records: vec![orphan], gone: vec![], linked: None };
+    save(disk.as_ref(), "c", &Hash([2; 32]), &update).unwrap();
+    assert!(Cache::open(disk.as_ref(), "c", true).is_none());
+    assert!(Cache::open(disk.as_ref(), "c", false).unwrap().find(b"big").is_none());
+}
+
+#[test]
 fn a_frame_made_from_another_state_is_not_appended() {
     let (_dir, disk) = disk();
     save(disk.as_ref(), "c", &Hash([1; 32]), &many()).unwrap();
     let update = |from| Update::Some {
         from: Hash([from; 32]),
+        seen: None,
         records: vec![record("d5", 77, &[])],
         gone: vec![],
         linked: None,
@@ -100,6 +152,7 @@ fn a_torn_frame_leaves_the_state_before_it_and_the_next_replaces_it() {
     save(disk.as_ref(), "c", &Hash([1; 32]), &many()).unwrap();
     let update = |from, ino| Update::Some {
         from: Hash([from; 32]),
+        seen: None,
         records: vec![record("d5", ino, &[])],
         gone: vec![],
         linked: None,
@@ -122,7 +175,7 @@ fn a_long_delta_becomes_a_new_base() {
     save(disk.as_ref(), "c", &Hash([0; 32]), &many()).unwrap();
     for n in 0..200u8 {
         let records = (0..20).map(|d| record(&format!("d{d}"), u64::from(n), &["some-longer-name"; 20])).collect();
-        let update = Update::Some { from: Hash([n; 32]), records, gone: vec![], linked: None };
+        let update = Update::Some { from: Hash([n; 32]), seen: None, records, gone: vec![], linked: None };
         save(disk.as_ref(), "c", &Hash([n + 1; 32]), &update).unwrap();
     }
     assert!(std::fs::metadata(dir.path().join("c.delta")).unwrap().len() < 600 << 10);

@@ -31,6 +31,12 @@ pub(crate) struct Pages {
     pub(crate) list: Vec<Page>,
 }
 
+/// A large directory as it is stored.
+pub(crate) struct Paged {
+    pub(crate) pages: Arc<Pages>,
+    pub(crate) node: Arc<Node>,
+}
+
 /// A stretch of a large directory's entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Page {
@@ -45,17 +51,43 @@ pub(crate) struct Page {
 impl Node {
     /// Hands the objects that make up the node to `put`, which returns their keys; returns the node's own.
     pub fn store(&self, put: &mut dyn FnMut(&[u8]) -> Result<Hash>) -> Result<Hash> {
+        self.store_after(None, put)
+    }
+
+    /// The same, without the pages that a stored state of the directory has already.
+    pub(crate) fn store_after(
+        &self,
+        before: Option<&Paged>,
+        put: &mut dyn FnMut(&[u8]) -> Result<Hash>,
+    ) -> Result<Hash> {
         let stretches = cut(&self.entries);
         if stretches.len() < 2 {
             return put(&self.encode());
         }
         let mut list = Vec::with_capacity(stretches.len());
+        let mut before = before.map(|before| (before.pages.list.as_slice(), before.node.entries.as_slice()));
         for entries in stretches {
-            let key = put(&encode(entries))?;
+            let key = match before.as_mut().and_then(|before| unchanged(before, entries)) {
+                Some(key) => key,
+                None => put(&encode(entries))?,
+            };
             list.push(Page { first: entries[0].name.clone(), count: entries.len() as u64, key });
         }
         put(&Pages { list }.encode())
     }
+}
+
+/// The key of the page that has just these entries; pages and entries before them are dropped.
+fn unchanged(before: &mut (&[Page], &[Entry]), entries: &[Entry]) -> Option<Hash> {
+    let first = &entries[0].name;
+    while let Some(page) = before.0.first().filter(|page| page.first <= *first) {
+        before.0 = &before.0[1..];
+        let held = before.1.split_off(..page.count as usize)?;
+        if page.first == *first {
+            return (held == entries).then_some(page.key);
+        }
+    }
+    None
 }
 
 /// The bytes of a node, or of a page, with these entries.

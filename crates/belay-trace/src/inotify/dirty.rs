@@ -10,9 +10,14 @@ const PATHS_MAX: usize = 100_000;
 pub(crate) struct Paths(HashSet<Vec<u8>>);
 
 impl Paths {
-    /// Adds a path.
+    /// Whether this very path is in it.
+    pub(crate) fn contains(&self, path: &[u8]) -> bool {
+        self.0.contains(path)
+    }
+
+    /// Adds a path, unless one is there that stands for it.
     pub(crate) fn add(&mut self, path: &[u8]) {
-        if self.0.contains(path) {
+        if self.0.contains(path) || ancestors(path).any(|above| self.0.contains(above)) {
             return;
         }
         self.0.insert(path.to_vec());

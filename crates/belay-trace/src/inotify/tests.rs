@@ -179,3 +179,60 @@ fn a_write_without_a_close_is_dirty() {
     drop(log);
     assert_eq!(world.story(), ["~log"]);
 }
+
+#[test]
+fn more_directories_than_open_files_are_watched() {
+    let many = fs::read_to_string("/proc/self/limits").unwrap();
+    let many = many.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let limit: usize = many.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(usize::MAX);
+    if limit > 4_000 {
+        return belay_testkit::skip("too many files may be open");
+    }
+    let mut world =
+        world(|root| (0..limit + 10).for_each(|number| fs::create_dir(root.join(format!("d{number}"))).unwrap()));
+    fs::write(world.at(&format!("d{}/f", limit + 9)), "").unwrap();
+    fs::write(world.at("d0/f"), "").unwrap();
+    assert_eq!(world.story().len(), 2);
+    assert_eq!(world.dirty().len(), 2);
+}
+
+#[test]
+fn a_directory_that_was_moved_before_its_new_child_was_read_is_followed() {
+    let mut world = world(|root| fs::create_dir(root.join("a")).unwrap());
+    fs::create_dir(world.at("a/new")).unwrap();
+    fs::rename(world.at("a"), world.at("b")).unwrap();
+    world.story();
+    fs::write(world.at("b/new/f"), "").unwrap();
+    assert_eq!(world.story(), ["+b/new/f"]);
+}
+
+#[test]
+fn what_leaves_and_comes_back_stays_watched() {
+    let mut world = world(|root| fs::create_dir_all(root.join("a/b")).unwrap());
+    let outside = world.place.path().join("outside");
+    fs::rename(world.at("a"), &outside).unwrap();
+    fs::rename(&outside, world.at("c")).unwrap();
+    world.story();
+    world.story();
+    fs::write(world.at("c/b/f"), "").unwrap();
+    assert_eq!(world.story(), ["+c/b/f"]);
+}
+
+#[test]
+fn a_directory_that_nobody_may_read_is_always_dirty() {
+    use std::os::unix::fs::PermissionsExt;
+    if belay_testkit::is_root() {
+        return belay_testkit::skip("root may read everything");
+    }
+    let mut world = world(|root| fs::create_dir(root.join("shut")).unwrap());
+    fs::set_permissions(world.at("shut"), fs::Permissions::from_mode(0o300)).unwrap();
+    fs::create_dir(world.at("new")).unwrap();
+    fs::set_permissions(world.at("new"), fs::Permissions::from_mode(0o300)).unwrap();
+    world.story();
+    assert_eq!(world.dirty(), ["new", "shut"]);
+    assert_eq!(world.dirty(), ["new"]);
+    fs::set_permissions(world.at("new"), fs::Permissions::from_mode(0o700)).unwrap();
+    world.story();
+    world.dirty();
+    assert!(world.dirty().is_empty());
+}

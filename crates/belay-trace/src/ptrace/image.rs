@@ -12,6 +12,9 @@ use crate::table::Image;
 /// Linux gives arguments and environment together 2 MiB by default.
 const ARGUMENTS_BYTES_MAX: usize = 2 * 1024 * 1024;
 
+/// How often to look whether a parent rests; each look takes some microseconds.
+const REST_LOOKS_MAX: usize = 16;
+
 /// The image of a process at its exec; `ppid` is its parent if that still lives.
 pub(crate) fn read_image(pid: u32, ppid: Option<u32>, uid: Option<u32>) -> Image {
     let (argv, cut) = arguments(pid);
@@ -39,6 +42,16 @@ pub(crate) fn process_of(thread: u32) -> Option<u32> {
 /// Whether `thread` is a thread of `process`.
 pub(crate) fn is_thread_of(thread: u32, process: u32) -> bool {
     Path::new(&format!("/proc/{process}/task/{thread}")).exists()
+}
+
+/// Waits a moment for a parent to have nothing to do but wait for its child: what the child does then is surely its own.
+pub(crate) fn let_rest(parent: u32) {
+    for _ in 0..REST_LOOKS_MAX {
+        match fs::read(format!("/proc/{parent}/syscall")) {
+            Ok(text) if text.starts_with(b"running") => std::thread::yield_now(),
+            _ => return,
+        }
+    }
 }
 
 fn arguments(pid: u32) -> (Vec<Raw>, bool) {

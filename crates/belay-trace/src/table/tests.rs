@@ -72,7 +72,7 @@ fn an_exec_in_the_same_process_replaces() {
     assert_eq!(world.story(), ["sh:1<0", "!1=Replaced(2)@3", "env:2<1", "!2=Code(0)@2"]);
     assert_eq!(world.command(100, 0, 3), Some(1));
     assert_eq!(world.command(100, 5, 5), Some(2));
-    assert_eq!(world.table.charge(100, 2, 5), Some(Charge { command: Some(2), sure: false }));
+    assert_eq!(world.table.charge(100, 2, 5), Some(Charge { command: Some(2), sure: false, until: 6 }));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_redirection_is_the_command_s_that_it_is_for() {
     world.exec(1, 100, 1, "sh");
     world.fork(2, 100, 101);
     world.exec(4, 101, 100, "sort");
-    assert_eq!(world.table.charge(101, 1, 5), Some(Charge { command: Some(2), sure: true }));
+    assert_eq!(world.table.charge(101, 1, 5), Some(Charge { command: Some(2), sure: true, until: u64::MAX }));
     assert_eq!(world.command(101, 1, 3), Some(1));
 }
 

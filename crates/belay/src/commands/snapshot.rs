@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::store::Algorithm;
-use belay_session::{SnapshotRequest, Taken, Workspace};
+use belay_session::{Cause, Kind, Origin, SnapshotRequest, Taken, Workspace};
 use serde_json::Value;
 
 use crate::context::{self, Context};
@@ -28,6 +28,14 @@ pub(crate) struct Args {
     /// A longer note
     #[arg(short, long, value_name = "TEXT")]
     description: Option<String>,
+
+    /// Mark the beginning of a turn of an agent, so that `belay undo @turn-N` can take it back
+    #[arg(long)]
+    turn: bool,
+
+    /// What the user asked for in that turn
+    #[arg(long, value_name = "TEXT", requires = "turn")]
+    prompt: Option<String>,
 
     /// Capture everything, regenerable and excluded directories too
     #[arg(short, long)]
@@ -73,7 +81,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let workspace = context.workspace_or_new(&home, &directory, args.here)?;
     let meter = context.ui.meter("Capturing");
+    let (kind, origin, cause) = match args.turn {
+        true => (Kind::Turn, Origin::Auto, workspace.next_turn(args.prompt)?),
+        false => (Kind::Manual, Origin::Manual, Cause::default()),
+    };
     let request = SnapshotRequest {
+        kind,
+        origin,
+        cause,
         label: args.label,
         description: args.description,
         all: args.all,

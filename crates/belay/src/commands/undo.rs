@@ -1,34 +1,73 @@
-//! `belay undo`: takes back the last rollback.
+//! `belay undo`: takes back the last rollback, or one command or turn of a run.
 
 use std::process::ExitCode;
 
-use belay_session::Goal;
+use belay_session::{Goal, StepName};
 
 use crate::commands::rollback::How;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Failure, Kind, Result};
+use crate::revert::revert;
 use crate::rewind::rewind;
 
-/// Take back the last rollback
+/// Take back the last rollback, or one command or turn and nothing else
 ///
-/// Restores what was there before it. Undo again to go further back, `belay redo` to go forward. Edits made since
-/// are captured in a safety snapshot first.
+/// Without a step it restores what was there before the last rollback. Undo again to go further back, `belay redo` to
+/// go forward. Edits made since are captured in a safety snapshot first.
+///
+/// With a step it takes back what that one command or turn did, and keeps what came later, line by line. Where later
+/// changes meet those of the step, the present stays and the older version is put beside it; nothing is guessed. The
+/// exit code is then 5.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
+    /// The turn to take back: from its snapshot to the next turn, or to now
+    #[arg(value_name = "@turn-N", conflicts_with_all = ["command", "step"])]
+    turn: Option<String>,
+
+    /// The number of the command to take back, with everything that it started; `belay log` shows the numbers
+    #[arg(long, value_name = "N")]
+    command: Option<u64>,
+
+    /// The run that the command belongs to; the latest by default
+    #[arg(long, value_name = "RUN", requires = "command")]
+    run: Option<String>,
+
+    /// Take back what happened between this snapshot and the next
+    #[arg(long, value_name = "SNAP", conflicts_with = "command")]
+    step: Option<String>,
+
     #[command(flatten)]
     how: How,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  belay undo
+  belay undo                     the last rollback
   belay undo --dry-run
-  belay undo -y";
+  belay undo --command 118       what one command did
+  belay undo --command 4 --run run_k3v9x2ab -y
+  belay undo @turn-3             what one turn of the agent did
+  belay undo --step @-1          what happened between two snapshots";
 
-/// Takes back the last rollback.
+/// Takes back the last rollback, or the step.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace(&home)?;
-    rewind(context, &workspace, Goal::Undo, Vec::new(), &args.how)
+    let step = match (args.command, args.step, args.turn) {
+        (Some(number), ..) => StepName::Command { run: args.run, number },
+        (None, Some(step), _) => StepName::From(step),
+        (None, None, Some(turn)) if turn.starts_with("@turn") => StepName::From(turn),
+        (None, None, Some(other)) => return Err(unclear(&other)),
+        (None, None, None) => return rewind(context, &workspace, Goal::Undo, Vec::new(), &args.how),
+    };
+    revert(context, &workspace, step, &args.how)
+}
+
+fn unclear(name: &str) -> Failure {
+    let name = crate::ui::escape::printable(name.as_bytes());
+    Failure::new(Kind::Usage, format!("{name} is not a turn, so it is not clear what to take back"))
+        .untouched()
+        .hint(format!("`belay rollback {name}` goes back to a snapshot; `belay undo --step {name}` takes back what"))
+        .hint("happened between it and the next, and keeps what came later")
 }

@@ -32,6 +32,11 @@ fn kind_of(error: &Error) -> Kind {
         | Error::NoSnapshots
         | Error::NotInSnapshot { .. }
         | Error::SafetyGone { .. }
+        | Error::UnknownCommand { .. }
+        | Error::NothingChanged { .. }
+        | Error::NoneBefore { .. }
+        | Error::UnknownRun(_)
+        | Error::AmbiguousRun { .. }
         | Error::NothingTo(_) => Kind::NotFound,
         Error::OutsideWorkspace { .. }
         | Error::BadLabel { .. }
@@ -40,7 +45,13 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ConfigKey { .. }
         | Error::ConfigValue { .. } => Kind::Usage,
         Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::TooNew { .. } => Kind::Damaged,
-        Error::Disk { .. } | Error::Path { .. } => Kind::System,
+        Error::Disk { .. }
+        | Error::Path { .. }
+        | Error::Run { .. }
+        | Error::Trace(_)
+        | Error::Journal(_)
+        | Error::NotFrozen { .. }
+        | Error::NoPreRun(_) => Kind::System,
         _ => Kind::Refused,
     }
 }
@@ -48,7 +59,7 @@ fn kind_of(error: &Error) -> Kind {
 fn message_of(error: &Error) -> String {
     match error {
         // These name an operation as a verb.
-        Error::Disk { .. } | Error::Path { .. } => format!("cannot {error}"),
+        Error::Disk { .. } | Error::Path { .. } | Error::Run { .. } => format!("cannot {error}"),
         _ => error.to_string(),
     }
 }
@@ -68,7 +79,9 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
         }
         Error::UnknownSnapshot { .. } | Error::NoneSoOld { .. } | Error::OnlySafety => failure.hint(LIST),
-        Error::AmbiguousSnapshot { .. } => failure.hint("type more of the id"),
+        Error::UnknownRun(_) => failure.hint("`belay runs` lists them"),
+        Error::NotFrozen { run, .. } => failure.hint(format!("end it with `belay stop {run}`, then try again")),
+        Error::AmbiguousSnapshot { .. } | Error::AmbiguousRun { .. } => failure.hint("type more of the id"),
         Error::NoSnapshots => failure.hint("take one with `belay snapshot`"),
         Error::LabelInUse { id, .. } => {
             failure.hint(format!("choose another label, or delete that one with `belay snapshots delete {id}`"))
@@ -83,6 +96,13 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NothingTo("redo") => failure.hint("only an undo can be redone, until the next rollback"),
         Error::NothingTo(_) | Error::SafetyGone { .. } => {
             failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
+        }
+        Error::UnknownCommand { count, .. } => {
+            failure.hint(format!("its commands are numbered from 1 to {count}; `belay log` shows them"))
+        }
+        Error::NothingChanged { .. } => failure.hint("`belay changes` shows which commands changed what"),
+        Error::NoneBefore { .. } => {
+            failure.hint("it was thinned or deleted; `belay snapshots` lists what there is to go back to")
         }
         Error::RollbackBusy => failure.hint("try again when it has ended"),
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {

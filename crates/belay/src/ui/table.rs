@@ -11,7 +11,7 @@ const WIDTH_MAX: usize = 100;
 
 /// A table without lines: a header in capitals and rows of styled cells.
 pub(crate) struct Table {
-    header: Vec<&'static str>,
+    header: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -36,8 +36,8 @@ impl<T: Into<String>> From<T> for Cell {
 
 impl Table {
     /// An empty table with these columns.
-    pub(crate) fn new(header: &[&'static str]) -> Table {
-        Table { header: header.to_vec(), rows: Vec::new() }
+    pub(crate) fn new(header: &[impl AsRef<str>]) -> Table {
+        Table { header: header.iter().map(|name| name.as_ref().to_owned()).collect(), rows: Vec::new() }
     }
 
     /// Adds a row with one cell for each column.
@@ -58,7 +58,7 @@ impl Table {
             cells.chain([self.header[at].width()]).filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0) + GAP
         };
         let widths: Vec<usize> = used.iter().map(|at| width(*at)).collect();
-        let header: Vec<Cell> = self.header.iter().map(|name| Cell::new(*name, super::style::HEADING)).collect();
+        let header: Vec<Cell> = self.header.iter().map(|name| Cell::new(name, super::style::HEADING)).collect();
         for row in std::iter::once(&header).chain(&self.rows) {
             write_row(out, row, &used, &widths)?;
         }

@@ -71,14 +71,23 @@ impl Line<'_> {
         }
     }
 
-    /// The line as `belay status` prints it.
-    pub(crate) fn status(&self) -> String {
-        let letter = letter(self.what);
-        let style = match letter {
+    /// One letter for the change.
+    pub(crate) fn letter(&self) -> char {
+        letter(self.what)
+    }
+
+    /// The colour of that letter.
+    pub(crate) fn style(&self) -> anstyle::Style {
+        match self.letter() {
             'A' => style::GOOD,
             'D' => style::BAD,
             _ => style::CAUTION,
-        };
+        }
+    }
+
+    /// The line as `belay status` prints it.
+    pub(crate) fn status(&self) -> String {
+        let (letter, style) = (self.letter(), self.style());
         format!("{style}{letter}{style:#} {}{}", self.name(), bracketed(&self.notes()))
     }
 

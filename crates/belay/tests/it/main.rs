@@ -1,18 +1,22 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
+mod controller;
 mod demo;
 mod diff;
 mod erasing;
 mod full_disk;
 mod hostile;
 mod interrupted;
+mod keyboard;
 mod looking;
 mod manners;
 mod people;
 mod places;
 mod rewinding;
+mod running;
 mod settings;
 mod snapshots;
 mod terminal;
 mod upkeep;
+mod watching;
 mod world;

@@ -1,0 +1,286 @@
+//! The root that a confined program sees, as a list of steps.
+//!
+//! Invariants: the bare root holds nothing but the way to what is granted, and is read-only in the end; a private copy
+//! lies on a filesystem that only the jail has; nothing is created in a tree of the machine.
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use belay_sys::{Attributes, Step};
+
+use crate::error::{Error, Result};
+use crate::places::{Layout, Place};
+use crate::policy::{Access, Identity, Limits, Network};
+
+/// The largest file that is copied for a program; larger ones are granted as they are or not at all.
+const COPY_BYTES_MAX: u64 = 64 << 20;
+/// Where private copies are made; taken away before the program starts.
+const PRIVATE: &str = ".private";
+const HIDDEN_FILE: &str = ".private/hidden-file";
+const HIDDEN_DIRECTORY: &str = ".private/hidden-directory";
+const READ_ONLY: Attributes = Attributes { read_only: true, no_exec: false, devices: false };
+const WRITABLE: Attributes = Attributes { read_only: false, no_exec: false, devices: false };
+/// Parts of `/proc` through which the owner of the machine's files could change the machine.
+const PROC_READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
+const PROC_HIDDEN: [&str; 6] = ["acpi", "kcore", "keys", "key-users", "scsi", "timer_list"];
+const DEVICES: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("dev/fd", "/proc/self/fd"),
+    ("dev/ptmx", "pts/ptmx"),
+    ("dev/stderr", "/proc/self/fd/2"),
+    ("dev/stdin", "/proc/self/fd/0"),
+    ("dev/stdout", "/proc/self/fd/1"),
+];
+
+/// The steps so far, and the directories that they made.
+#[derive(Default)]
+struct Composer {
+    steps: Vec<Step>,
+    made: BTreeSet<PathBuf>,
+    sealed: Vec<CString>,
+    copies: usize,
+}
+
+/// Whoever starts the jail, mapped to whom the program believes to be.
+pub(crate) fn identity(identity: Identity) -> Vec<Step> {
+    let uid = rustix::process::geteuid().as_raw();
+    let gid = rustix::process::getegid().as_raw();
+    let write = |path: &str, text: String| Step::Write { path: plain(path), bytes: text.into_bytes() };
+    vec![
+        write("/proc/self/setgroups", "deny".into()),
+        write("/proc/self/uid_map", format!("{} {uid} 1", identity.uid)),
+        write("/proc/self/gid_map", format!("{} {gid} 1", identity.gid)),
+    ]
+}
+
+/// The machine's name and network.
+pub(crate) fn machine(name: &str, network: Network) -> Vec<Step> {
+    let mut steps = vec![Step::HostName(name.as_bytes().to_vec())];
+    if network == Network::None {
+        steps.push(Step::Loopback);
+    }
+    steps
+}
+
+/// The root.
+pub(crate) fn root(layout: &Layout, limits: &Limits, terminal: Option<&Path>) -> Result<Vec<Step>> {
+    let mut composer = Composer::default();
+    composer.steps.push(Step::NewRoot);
+    composer.private(limits)?;
+    composer.proc();
+    composer.devices(terminal)?;
+    for place in &layout.places {
+        composer.place(place)?;
+    }
+    for (path, text) in &layout.links {
+        composer.parents(path)?;
+        composer.steps.push(Step::Link { path: relative(path)?, target: text_of(text.as_os_str().as_bytes())? });
+    }
+    composer.finish();
+    Ok(composer.steps)
+}
+
+impl Composer {
+    fn private(&mut self, limits: &Limits) -> Result<()> {
+        let option = |key: &str, value: String| Ok((plain(key), Some(text_of(value.as_bytes())?)));
+        let mut options = vec![option("mode", "0755".into())?];
+        if let Some(bytes) = limits.private_bytes {
+            options.push(option("size", bytes.to_string())?);
+        }
+        self.directory(PRIVATE, 0o755);
+        self.steps.push(Step::Mount { kind: plain("tmpfs"), options, to: plain(PRIVATE), attributes: WRITABLE });
+        self.steps.push(Step::File { path: plain(HIDDEN_FILE), mode: 0, bytes: Vec::new() });
+        self.directory(HIDDEN_DIRECTORY, 0);
+        Ok(())
+    }
+
+    fn proc(&mut self) {
+        self.directory("proc", 0o755);
+        let attributes = Attributes { no_exec: true, ..WRITABLE };
+        self.steps.push(Step::Mount { kind: plain("proc"), options: Vec::new(), to: plain("proc"), attributes });
+        for name in PROC_READ_ONLY.into_iter().filter(|name| Path::new("/proc").join(name).exists()) {
+            let path = plain(&format!("proc/{name}"));
+            let attributes = Attributes { read_only: true, no_exec: true, devices: false };
+            self.steps.push(Step::BindWithin { from: path.clone(), to: path, attributes });
+        }
+        for name in PROC_HIDDEN {
+            let path = Path::new("/proc").join(name);
+            if path.exists() {
+                self.mask(plain(&format!("proc/{name}")), path.is_dir());
+            }
+        }
+    }
+
+    fn devices(&mut self, terminal: Option<&Path>) -> Result<()> {
+        self.directory("dev", 0o755);
+        let mut nodes: Vec<(PathBuf, &str)> = Vec::new();
+        nodes.extend(DEVICES.iter().map(|name| (Path::new("/dev").join(name), *name)));
+        nodes.extend(terminal.map(|terminal| (terminal.to_owned(), "console")));
+        for (from, name) in nodes.iter().filter(|(from, _)| from.exists()) {
+            let to = plain(&format!("dev/{name}"));
+            self.steps.push(Step::File { path: to.clone(), mode: 0o666, bytes: Vec::new() });
+            let attributes = Attributes { devices: true, no_exec: true, read_only: false };
+            self.steps.push(Step::Bind { from: text_of(from.as_os_str().as_bytes())?, to, attributes });
+        }
+        self.directory("dev/pts", 0o755);
+        let value = |text: &str| Some(plain(text));
+        self.steps.push(Step::Mount {
+            kind: plain("devpts"),
+            options: vec![
+                (plain("newinstance"), None),
+                (plain("ptmxmode"), value("0666")),
+                (plain("mode"), value("0620")),
+            ],
+            to: plain("dev/pts"),
+            attributes: Attributes { devices: true, no_exec: true, read_only: false },
+        });
+        for (path, target) in DEVICE_LINKS {
+            self.steps.push(Step::Link { path: plain(path), target: plain(target) });
+        }
+        self.directory("dev/shm", 0o755);
+        self.empty(plain("dev/shm"), 0o1777);
+        Ok(())
+    }
+
+    fn place(&mut self, place: &Place) -> Result<()> {
+        let to = relative(&place.path)?;
+        let from = text_of(place.path.as_os_str().as_bytes())?;
+        if place.access == Access::Private && !place.directory {
+            return self.copy(place, to);
+        }
+        self.target(place)?;
+        match place.access {
+            Access::Read => self.steps.push(Step::Bind { from, to, attributes: READ_ONLY }),
+            Access::Write => self.steps.push(Step::Bind { from, to, attributes: WRITABLE }),
+            Access::Private => self.overlay(&place.path, to)?,
+            Access::Empty => self.empty(to, place.mode),
+            Access::Hidden if place.has_inner => {
+                self.empty(to.clone(), 0o755);
+                self.sealed.push(to);
+            }
+            Access::Hidden => self.mask(to, place.directory),
+        }
+        Ok(())
+    }
+
+    /// Makes something to mount on, where the tree beneath does not have it anyway.
+    fn target(&mut self, place: &Place) -> Result<()> {
+        let bare = matches!(place.beneath, None | Some(Access::Empty | Access::Hidden));
+        if !bare || place.path == Path::new("/") {
+            return Ok(());
+        }
+        self.parents(&place.path)?;
+        let path = relative(&place.path)?;
+        if place.directory {
+            self.steps.push(Step::Directory { path, mode: 0o755 });
+        } else {
+            self.steps.push(Step::File { path, mode: 0o644, bytes: Vec::new() });
+        }
+        Ok(())
+    }
+
+    fn parents(&mut self, path: &Path) -> Result<()> {
+        let mut parents: Vec<&Path> = path.ancestors().skip(1).filter(|path| path.parent().is_some()).collect();
+        parents.reverse();
+        for parent in parents {
+            if self.made.insert(parent.to_owned()) {
+                self.steps.push(Step::Directory { path: relative(parent)?, mode: 0o755 });
+            }
+        }
+        Ok(())
+    }
+
+    /// A file's private copy: in a private directory an ordinary file, so that it can be replaced by renaming.
+    fn copy(&mut self, place: &Place, to: CString) -> Result<()> {
+        let look = |source| Error::Look { path: place.path.clone(), source };
+        let bytes = fs::metadata(&place.path).map_err(look)?.len();
+        if bytes > COPY_BYTES_MAX {
+            return Err(Error::TooLarge { path: place.path.clone(), bytes });
+        }
+        let bytes = fs::read(&place.path).map_err(look)?;
+        let mode = place.mode & 0o777;
+        if matches!(place.beneath, Some(Access::Empty)) {
+            self.parents(&place.path)?;
+            self.steps.push(Step::File { path: to, mode, bytes });
+            return Ok(());
+        }
+        self.target(place)?;
+        let from = self.fresh("copy");
+        self.steps.push(Step::File { path: from.clone(), mode, bytes });
+        self.steps.push(Step::BindWithin { from, to, attributes: WRITABLE });
+        Ok(())
+    }
+
+    fn overlay(&mut self, lower: &Path, to: CString) -> Result<()> {
+        let (upper, work) = (self.fresh("upper"), self.fresh("work"));
+        for path in [&upper, &work] {
+            self.steps.push(Step::Directory { path: path.clone(), mode: 0o755 });
+        }
+        self.steps.push(Step::Mount {
+            kind: plain("overlay"),
+            options: vec![
+                (plain("lowerdir"), Some(text_of(&escape_lower(lower.as_os_str().as_bytes()))?)),
+                (plain("upperdir"), Some(upper)),
+                (plain("workdir"), Some(work)),
+                (plain("userxattr"), None),
+            ],
+            to,
+            attributes: WRITABLE,
+        });
+        Ok(())
+    }
+
+    fn empty(&mut self, to: CString, mode: u32) {
+        let from = self.fresh("empty");
+        self.steps.push(Step::Directory { path: from.clone(), mode });
+        self.steps.push(Step::BindWithin { from, to, attributes: WRITABLE });
+    }
+
+    fn mask(&mut self, to: CString, directory: bool) {
+        let from = plain(if directory { HIDDEN_DIRECTORY } else { HIDDEN_FILE });
+        self.steps.push(Step::BindWithin { from, to, attributes: READ_ONLY });
+    }
+
+    fn directory(&mut self, path: &str, mode: u32) {
+        self.made.insert(Path::new("/").join(path));
+        self.steps.push(Step::Directory { path: plain(path), mode });
+    }
+
+    fn fresh(&mut self, what: &str) -> CString {
+        self.copies += 1;
+        plain(&format!("{PRIVATE}/{what}-{}", self.copies))
+    }
+
+    fn finish(&mut self) {
+        self.steps.push(Step::Detach(plain(PRIVATE)));
+        self.steps.push(Step::Remove(plain(PRIVATE)));
+        let sealed = std::mem::take(&mut self.sealed);
+        self.steps.extend(sealed.into_iter().map(Step::Seal));
+        self.steps.push(Step::Seal(plain("")));
+        self.steps.push(Step::EnterRoot);
+    }
+}
+
+/// An overlay's lower directories are separated by colons.
+fn escape_lower(path: &[u8]) -> Vec<u8> {
+    let escape = |byte: &u8| if b":\\".contains(byte) { vec![b'\\', *byte] } else { vec![*byte] };
+    path.iter().flat_map(escape).collect()
+}
+
+fn relative(path: &Path) -> Result<CString> {
+    let bytes = path.as_os_str().as_bytes();
+    text_of(bytes.strip_prefix(b"/").unwrap_or(bytes))
+}
+
+/// A text for the kernel.
+pub(crate) fn text_of(bytes: &[u8]) -> Result<CString> {
+    CString::new(bytes).map_err(|_| Error::ZeroByte { what: "a path or an argument" })
+}
+
+/// A text of ours for the kernel.
+pub(crate) fn plain(text: &str) -> CString {
+    CString::new(text).expect("our own texts hold no zero byte")
+}

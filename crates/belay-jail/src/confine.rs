@@ -1,0 +1,370 @@
+//! Starting a confined program, with everything in force, and holding it before its first instruction.
+//!
+//! Invariants: either all of the policy is in force, or [`Held::degraded`] says what is not, or nothing was started.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use belay_sys::{HeldProgram, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step, hold_sandboxed};
+
+use crate::compose::{self, plain, text_of};
+use crate::error::{Error, Result};
+use crate::filter;
+use crate::places::{self, Layout};
+use crate::policy::{Access, Limits, Network, Policy};
+use crate::rights::Rights;
+
+/// Where a program without a path is looked for if its environment does not say.
+const DEFAULT_PATH: &[u8] = b"/usr/local/bin:/usr/bin:/bin";
+
+/// What to start.
+#[derive(Debug)]
+pub struct Launch {
+    /// The program and its arguments; not empty.
+    pub argv: Vec<Vec<u8>>,
+    /// The whole environment.
+    pub env: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The directory to start in, as the program will see it.
+    pub directory: PathBuf,
+    /// Standard input, output and error; ours if there are none.
+    pub stdio: Option<[OwnedFd; 3]>,
+    /// Whether it leads a session of its own, with standard input as its terminal if that is one.
+    pub session: bool,
+    /// Whether it is killed when the thread that starts it ends.
+    pub dies_with_parent: bool,
+    /// The process that will trace it, if that is not ours.
+    pub tracer: Option<u32>,
+}
+
+/// What keeps a program in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// A root of its own, in namespaces of its own.
+    Namespaces,
+    /// Landlock: rules on paths.
+    Landlock,
+    /// A filter of system calls.
+    Filter,
+}
+
+/// A confined program that waits to be released.
+#[derive(Debug)]
+pub struct Held {
+    program: HeldProgram,
+    layers: Vec<Layer>,
+    degraded: Vec<String>,
+    name: String,
+}
+
+/// A confined program that was released; dropping it ends it and everything that it started.
+#[derive(Debug)]
+pub struct Running {
+    program: RunningProgram,
+}
+
+/// Starts a program under a policy and holds it; `place` may put it into a control group by its number.
+pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<()>) -> Result<Held> {
+    let layout = places::layout(policy)?;
+    let rights = Rights::probe();
+    let mut degraded: Vec<String> = match &rights {
+        Some(rights) => rights.gaps().into_iter().map(String::from).collect(),
+        None => vec!["this kernel has no Landlock".to_owned()],
+    };
+    degraded.extend(
+        layout
+            .absent
+            .iter()
+            .map(|path| format!("{} is not there, so it cannot be protected from being made", path.display())),
+    );
+    let name = String::from_utf8_lossy(launch.argv.first().map_or(b"", Vec::as_slice)).into_owned();
+    let mut recipe = prepare(launch)?;
+    let ruleset = |recipe: &mut Recipe| -> Result<()> {
+        recipe.ruleset = rights.as_ref().map(Rights::ruleset).transpose()?.flatten();
+        Ok(())
+    };
+
+    recipe.namespaces = match policy.network {
+        Network::Shared => Namespaces::AllButNetwork,
+        Network::None => Namespaces::All,
+    };
+    ruleset(&mut recipe)?;
+    let ending = std::mem::take(&mut recipe.steps);
+    recipe.steps = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
+    recipe.steps.extend(ending.iter().cloned());
+    seal(&mut recipe.steps, rights.is_some())?;
+    let failure = match hold_sandboxed(&recipe, &place) {
+        Ok(program) => {
+            let mut layers = vec![Layer::Namespaces, Layer::Filter];
+            layers.extend(rights.map(|_| Layer::Landlock));
+            return Ok(Held { program, layers, degraded, name });
+        }
+        Err(failure) => failure,
+    };
+    if !policy.without_namespaces || !says_forbidden(&recipe, &failure) {
+        return Err(explain(&recipe, failure, &name));
+    }
+
+    let why = explain(&recipe, failure, &name);
+    let why = std::error::Error::source(&why).map_or_else(|| why.to_string(), |source| format!("{why}: {source}"));
+    let Some(rights) = rights.as_ref() else {
+        return Err(Error::Unavailable { why });
+    };
+    degraded.push(format!("namespaces cannot be had, rules on paths alone are in force ({why})"));
+    degraded.extend(beyond_landlock(policy, &layout));
+    ruleset(&mut recipe)?;
+    recipe.namespaces = Namespaces::None;
+    recipe.steps = limits(&policy.limits);
+    recipe.steps.push(Step::NoNewPrivileges);
+    recipe.steps.extend(rules_of_machine(&layout, rights)?);
+    recipe.steps.extend(ending);
+    seal(&mut recipe.steps, true)?;
+    let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
+    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name })
+}
+
+/// The recipe but for its namespaces and rules; its only step is the last but the seal, the change of directory.
+fn prepare(launch: Launch) -> Result<Recipe> {
+    let path = launch.env.iter().find(|(name, _)| name == b"PATH").map_or(DEFAULT_PATH, |(_, value)| value);
+    let program = launch.argv.first().ok_or(Error::ZeroByte { what: "an empty command" })?;
+    let programs = match program.contains(&b'/') {
+        true => vec![text_of(program)?],
+        false => path
+            .split(|byte| *byte == b':')
+            .map(|directory| text_of(&[directory, b"/", program].concat()))
+            .collect::<Result<_>>()?,
+    };
+    let directory = text_of(launch.directory.as_os_str().as_bytes())?;
+    Ok(Recipe {
+        namespaces: Namespaces::None,
+        steps: vec![Step::ChangeDirectory(directory)],
+        ruleset: None,
+        programs,
+        argv: launch.argv.iter().map(|argument| text_of(argument)).collect::<Result<_>>()?,
+        env: launch
+            .env
+            .iter()
+            .map(|(name, value)| text_of(&[name, &b"="[..], value].concat()))
+            .collect::<Result<_>>()?,
+        stdio: launch.stdio,
+        session: launch.session,
+        dies_with_parent: launch.dies_with_parent,
+        tracer: launch.tracer,
+    })
+}
+
+fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Option<&Rights>) -> Result<Vec<Step>> {
+    let terminal = recipe.stdio.as_ref().and_then(|stdio| terminal_of(stdio[0].as_fd()));
+    let mut steps = compose::identity(policy.identity);
+    steps.extend(compose::machine(&policy.host_name, policy.network));
+    steps.extend(compose::root(layout, &policy.limits, terminal.as_deref())?);
+    steps.extend(limits(&policy.limits));
+    steps.push(Step::NoNewPrivileges);
+    if let Some(rights) = rights {
+        steps.extend(rules_of_root(layout, rights)?);
+    }
+    Ok(steps)
+}
+
+/// Whatever cannot be undone comes last.
+fn seal(steps: &mut Vec<Step>, landlock: bool) -> Result<()> {
+    if landlock {
+        steps.push(Step::Restrict);
+    }
+    steps.push(Step::DropCapabilities);
+    // Outside of the namespaces root stays root, and a file that runs as its owner would outlive the jail.
+    let set_uid_files = !belay_sys::is_root();
+    steps.extend(filter::programs(set_uid_files)?.into_iter().map(Step::Filter));
+    Ok(())
+}
+
+fn terminal_of(stream: BorrowedFd<'_>) -> Option<PathBuf> {
+    let name = rustix::termios::ttyname(stream, Vec::new()).ok()?;
+    Some(PathBuf::from(std::ffi::OsString::from_vec(name.into_bytes())))
+}
+
+/// Rules for the composed root: everything in it can be read, and written where the grant says so.
+fn rules_of_root(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
+    let rule = |path: &str, access| Step::Allow { path: plain(path), access };
+    let mut steps = vec![
+        rule("/", rights.read()),
+        rule("/proc", rights.use_files()),
+        rule("/dev", rights.use_files()),
+        rule("/dev/shm", rights.write()),
+        Step::AllowStreams { access: rights.write_file() },
+    ];
+    for place in &layout.places {
+        if matches!(place.access, Access::Write | Access::Private | Access::Empty) {
+            let access = if place.directory { rights.write() } else { rights.write_file() };
+            steps.push(Step::Allow { path: text_of(place.path.as_os_str().as_bytes())?, access });
+        }
+    }
+    Ok(steps)
+}
+
+/// Rules for the machine's own root, where nothing is private and nothing beneath a grant can be hidden.
+fn rules_of_machine(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
+    let rule = |path: &Path, access| -> Result<Step> {
+        Ok(Step::Allow { path: text_of(path.as_os_str().as_bytes())?, access })
+    };
+    let streams = Step::AllowStreams { access: rights.write_file() };
+    let mut steps = vec![rule(Path::new("/proc"), rights.read())?, streams];
+    for device in ["full", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"] {
+        let path = Path::new("/dev").join(device);
+        let access = if path.is_dir() { rights.write() } else { rights.write_file() };
+        steps.push(rule(&path, access)?);
+    }
+    for place in &layout.places {
+        let access = match (place.access, place.directory) {
+            (Access::Hidden | Access::Empty, _) => continue,
+            (Access::Read | Access::Private, true) => rights.read(),
+            (Access::Read | Access::Private, false) => rights.read_file(),
+            (Access::Write, true) => rights.write(),
+            (Access::Write, false) => rights.write_file(),
+        };
+        steps.push(rule(&place.path, access)?);
+    }
+    Ok(steps)
+}
+
+/// What the policy asks for and rules on paths cannot do.
+fn beyond_landlock(policy: &Policy, layout: &Layout) -> Vec<String> {
+    let mut missing = Vec::new();
+    if policy.network == Network::None {
+        missing.push("the network is the machine's, although the policy says none".to_owned());
+    }
+    for place in &layout.places {
+        let path = place.path.display();
+        match (place.access, place.beneath) {
+            (Access::Hidden, Some(_)) => missing.push(format!("{path} is visible, although the policy hides it")),
+            (Access::Read, Some(Access::Write)) => {
+                missing.push(format!("{path} can be written, although the policy says read"));
+            }
+            (Access::Private, _) => missing.push(format!("{path} can only be read, there is no private copy")),
+            (Access::Empty, _) => missing.push(format!("{path} is not there, there are no private directories")),
+            _ => {}
+        }
+    }
+    missing
+}
+
+fn limits(limits: &Limits) -> Vec<Step> {
+    let wanted = [
+        (Limited::CoreBytes, Some(0)),
+        (Limited::Processes, limits.processes),
+        (Limited::OpenFiles, limits.open_files),
+        (Limited::FileBytes, limits.file_bytes),
+        (Limited::AddressBytes, limits.address_bytes),
+        (Limited::CpuSeconds, limits.cpu_seconds),
+    ];
+    let step = |(resource, maximum): (Limited, Option<u64>)| maximum.map(|maximum| Step::Limit { resource, maximum });
+    wanted.into_iter().filter_map(step).collect()
+}
+
+/// Whether the kernel, or whoever configured it, does not let us have namespaces at all.
+fn says_forbidden(recipe: &Recipe, failure: &StartError) -> bool {
+    match failure.stage {
+        Stage::Namespaces => true,
+        Stage::Execute => false,
+        Stage::Step(number) => matches!(
+            recipe.steps.get(number),
+            Some(Step::Write { .. } | Step::HostName(_) | Step::Loopback | Step::NewRoot | Step::Mount { .. })
+        ),
+    }
+}
+
+fn explain(recipe: &Recipe, failure: StartError, name: &str) -> Error {
+    let step = match failure.stage {
+        Stage::Execute => return Error::Execute { program: name.to_owned(), source: failure.source },
+        Stage::Namespaces => "make namespaces".to_owned(),
+        Stage::Step(number) => recipe.steps.get(number).map_or_else(|| "do a step".to_owned(), describe),
+    };
+    Error::Step { step, source: failure.source }
+}
+
+fn describe(step: &Step) -> String {
+    let show = |path: &std::ffi::CString| path.to_string_lossy().into_owned();
+    match step {
+        Step::Write { path, .. } => format!("write {}", show(path)),
+        Step::HostName(_) => "name the machine".to_owned(),
+        Step::Loopback => "start the loopback interface".to_owned(),
+        Step::NewRoot => "make a root".to_owned(),
+        Step::Directory { path, .. } | Step::File { path, .. } | Step::Link { path, .. } => {
+            format!("make /{}", show(path))
+        }
+        Step::Bind { from, to, .. } => format!("show {} at /{}", show(from), show(to)),
+        Step::BindWithin { from, to, .. } => format!("show /{} at /{}", show(from), show(to)),
+        Step::Mount { kind, to, .. } => format!("mount {} at /{}", show(kind), show(to)),
+        Step::Seal(path) | Step::Detach(path) | Step::Remove(path) => format!("finish /{}", show(path)),
+        Step::EnterRoot => "enter the root".to_owned(),
+        Step::ChangeDirectory(path) => format!("change to {}", show(path)),
+        Step::Limit { resource, maximum } => format!("limit {resource:?} to {maximum}"),
+        Step::DropCapabilities => "give up privileges".to_owned(),
+        Step::NoNewPrivileges => "renounce new privileges".to_owned(),
+        Step::Allow { path, .. } => format!("allow {}", show(path)),
+        Step::AllowStreams { .. } => "allow the standard streams".to_owned(),
+        Step::Restrict => "enforce the rules of Landlock".to_owned(),
+        Step::Filter(_) => "filter system calls".to_owned(),
+    }
+}
+
+impl Held {
+    /// The program's number, as we see it; it is its last before it executes, and a tracer may attach to it.
+    pub fn pid(&self) -> u32 {
+        self.program.pid()
+    }
+
+    /// Every process of the jail so far.
+    pub fn pids(&self) -> Vec<u32> {
+        self.program.pids()
+    }
+
+    /// What keeps it in.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// What is weaker than the policy says, and why.
+    pub fn degraded(&self) -> &[String] {
+        &self.degraded
+    }
+
+    /// Lets it go.
+    pub fn release(self) -> Result<Running> {
+        let name = self.name;
+        let program =
+            self.program.release().map_err(|failure| Error::Execute { program: name, source: failure.source })?;
+        Ok(Running { program })
+    }
+}
+
+impl Running {
+    /// The program's number, as we see it.
+    pub fn pid(&self) -> u32 {
+        self.program.pid()
+    }
+
+    /// A handle that is readable once the program has ended.
+    pub fn pidfd(&self) -> BorrowedFd<'_> {
+        self.program.pidfd().as_fd()
+    }
+
+    /// Kills the program and everything that it started.
+    pub fn kill(&self) -> Result<()> {
+        self.program.kill().map_err(|source| Error::Program { what: "kill", source })
+    }
+
+    /// Leaves it to somebody who reaps and ends it and whatever it started.
+    pub fn leave(self) -> Result<belay_sys::Process> {
+        self.program.leave().map_err(|source| Error::Program { what: "find", source })
+    }
+
+    /// Waits for its end; whatever it left behind in the jail is killed.
+    pub fn wait(&mut self) -> Result<ExitStatus> {
+        let status = self.program.wait().map_err(|source| Error::Program { what: "wait for", source })?;
+        Ok(ExitStatus::from_raw(status))
+    }
+}

@@ -1,0 +1,22 @@
+//! Turns a policy into a confined process: namespaces, Landlock, seccomp, limits; applies exactly what it is given.
+//!
+//! Invariants:
+//! - what no grant names cannot be reached: the root that a program sees is composed of what was granted;
+//! - a program is held before its first instruction, with everything already in force, so that a tracer can attach;
+//! - what is weaker than the policy says is told by [`Held::degraded`], and never happens in silence;
+//! - nothing is decided here: which paths, which limits and whose identity are the caller's.
+
+mod compose;
+mod confine;
+mod environment;
+mod error;
+mod filter;
+mod places;
+mod policy;
+mod rights;
+
+pub use confine::{Held, Launch, Layer, Running, hold};
+pub use environment::scrub;
+pub use error::{Error, Result};
+pub use filter::{DENIED_CALLS, DeniedCall, denied_call};
+pub use policy::{Access, Grant, Identity, Limits, Network, Policy};

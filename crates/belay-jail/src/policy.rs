@@ -1,0 +1,140 @@
+//! What a confined program may reach: plain data, and the one rule that decides about a path.
+//!
+//! Invariants: the grant whose path is the longest prefix decides; of two grants for the same path the later one does;
+//! what no grant covers is hidden.
+
+use std::path::{Path, PathBuf};
+
+/// Everything that a jail applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// What is visible and how; `/proc` and `/dev` are always there, and always the jail's own.
+    pub grants: Vec<Grant>,
+    /// What of the network is there.
+    pub network: Network,
+    /// Who the program believes to be.
+    pub identity: Identity,
+    /// What it may use up.
+    pub limits: Limits,
+    /// The name of the machine, as the program sees it.
+    pub host_name: String,
+    /// Whether the jail may do without namespaces where they are forbidden.
+    pub without_namespaces: bool,
+}
+
+/// How one path and everything beneath it can be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// The path, absolute.
+    pub path: PathBuf,
+    /// How.
+    pub access: Access,
+}
+
+/// How something can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Not at all.
+    Hidden,
+    /// Read and executed.
+    Read,
+    /// Read, executed, changed.
+    Write,
+    /// Read; changes go to a private copy that ends with the program.
+    Private,
+    /// An empty directory that can be written and ends with the program.
+    Empty,
+}
+
+/// What of the network is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Network {
+    /// The machine's.
+    Shared,
+    /// A loopback interface of the jail's own.
+    None,
+}
+
+/// Who a program believes to be; outside it stays whoever started it, without any privilege.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The user's number.
+    pub uid: u32,
+    /// The group's number.
+    pub gid: u32,
+}
+
+/// What a program may use up; what is not said is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Processes of this user.
+    pub processes: Option<u64>,
+    /// Open files of one process.
+    pub open_files: Option<u64>,
+    /// Bytes of one file.
+    pub file_bytes: Option<u64>,
+    /// Bytes of address space of one process.
+    pub address_bytes: Option<u64>,
+    /// Seconds of processor time of one process.
+    pub cpu_seconds: Option<u64>,
+    /// Bytes of all private directories and copies together, which are held in memory.
+    pub private_bytes: Option<u64>,
+}
+
+impl Grant {
+    /// A grant.
+    pub fn new(path: impl Into<PathBuf>, access: Access) -> Grant {
+        Grant { path: path.into(), access }
+    }
+}
+
+impl Policy {
+    /// The grant that decides about a path; none means that it is hidden.
+    pub fn decides(&self, path: &Path) -> Option<&Grant> {
+        let covers = self.grants.iter().filter(|grant| path.starts_with(&grant.path));
+        covers.max_by_key(|grant| grant.path.components().count())
+    }
+
+    /// The grants in the order in which they are laid over each other, one for each path.
+    pub(crate) fn in_order(&self) -> Vec<&Grant> {
+        let mut ordered: Vec<&Grant> = Vec::new();
+        for grant in &self.grants {
+            ordered.retain(|other| other.path != grant.path);
+            ordered.push(grant);
+        }
+        ordered.sort_by_key(|grant| grant.path.components().count());
+        ordered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy(grants: &[(&str, Access)]) -> Policy {
+        Policy {
+            grants: grants.iter().map(|(path, access)| Grant::new(path, *access)).collect(),
+            network: Network::None,
+            identity: Identity { uid: 1000, gid: 1000 },
+            limits: Limits::default(),
+            host_name: "jail".into(),
+            without_namespaces: false,
+        }
+    }
+
+    #[test]
+    fn the_longest_prefix_decides_and_the_later_of_two_equals() {
+        let policy = policy(&[
+            ("/usr", Access::Read),
+            ("/usr/local/secret", Access::Hidden),
+            ("/usr", Access::Write),
+            ("/usr/local", Access::Read),
+        ]);
+        let access = |path: &str| policy.decides(Path::new(path)).map(|grant| grant.access);
+        assert_eq!(access("/usr/bin/env"), Some(Access::Write));
+        assert_eq!(access("/usr/local/bin"), Some(Access::Read));
+        assert_eq!(access("/usr/local/secret/key"), Some(Access::Hidden));
+        assert_eq!(access("/usrlocal"), None, "a name that only begins alike is another path");
+        assert_eq!(policy.in_order().len(), 3);
+    }
+}

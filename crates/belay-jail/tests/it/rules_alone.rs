@@ -1,0 +1,91 @@
+//! Where namespaces are forbidden, rules on paths and the filter are in force alone, and it is said.
+//!
+//! Each test runs itself again where nobody may make a user namespace: in one whose limit is zero.
+
+use std::process::Command;
+
+use belay_jail::{Layer, hold};
+
+use crate::world::{World, has_namespaces};
+
+const FORBIDDEN: &str = "BELAY_TEST_NO_NAMESPACES";
+
+/// True where namespaces are forbidden; elsewhere runs the calling test again where they are.
+#[track_caller]
+fn forbidden(test: &str) -> bool {
+    if std::env::var_os(FORBIDDEN).is_some() {
+        return true;
+    }
+    if !has_namespaces() {
+        return false;
+    }
+    if belay_sys::landlock_abi().is_none_or(|abi| abi < 6) {
+        belay_testkit::skip("Landlock without scopes");
+        return false;
+    }
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$0\" --exact \"$1\" --nocapture";
+    let answer = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .arg(std::env::current_exe().unwrap())
+        .arg(test)
+        .env(FORBIDDEN, "1")
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(answer.status.success(), "{}{}", text(&answer.stdout), text(&answer.stderr));
+    assert!(text(&answer.stdout).contains("1 passed"), "{}", text(&answer.stdout));
+    false
+}
+
+fn world() -> World {
+    let mut world = World::new();
+    world.policy.without_namespaces = true;
+    world
+}
+
+#[test]
+fn it_is_refused_unless_the_policy_can_do_without() {
+    if !forbidden("rules_alone::it_is_refused_unless_the_policy_can_do_without") {
+        return;
+    }
+    let mut world = world();
+    let held = world.held(&["/bin/true"]);
+    assert_eq!(held.layers(), [Layer::Landlock, Layer::Filter]);
+    let said = held.degraded().join("\n");
+    assert!(said.contains("namespaces cannot be had"), "{said}");
+    assert!(said.contains("the network is the machine's"), "{said}");
+    assert!(said.contains(".env is visible"), "{said}");
+    assert!(said.contains("hooks can be written"), "{said}");
+    drop(held);
+    world.policy.without_namespaces = false;
+    let error = hold(&world.policy, world.launch(&["/bin/true"], None), |_| Ok(())).unwrap_err();
+    assert_eq!(error.to_string(), "cannot make namespaces");
+}
+
+#[test]
+fn rules_alone_keep_the_store_and_the_processes_safe() {
+    if !forbidden("rules_alone::rules_alone_keep_the_store_and_the_processes_safe") {
+        return;
+    }
+    let world = world();
+    let before = world.outside();
+    assert_eq!(world.says("echo new > made && cat code"), "workspace/code");
+    let outside = std::process::id();
+    for (attempt, error) in [
+        ("open(ROOT + '/store/packs/one')", "EACCES"),
+        ("open(ROOT + '/home/.ssh/key')", "EACCES"),
+        ("open(ROOT + '/other/file', 'w')", "EACCES"),
+        ("os.unlink(ROOT + '/other/file')", "EACCES"),
+        ("os.rename('made', ROOT + '/other/made')", "EACCES"),
+        ("os.link(ROOT + '/other/file', 'linked')", "EXDEV"),
+        ("open('/etc/passwd', 'a')", "EACCES"),
+        (&format!("os.kill({outside}, 0)"), "EPERM"),
+        (&format!("open('/proc/{outside}/mem')"), "EACCES"),
+        (&format!("os.listdir('/proc/{outside}/root/')"), "EACCES"),
+    ] {
+        assert_eq!(world.error_of(&format!("attempt(lambda: {attempt})")), error, "{attempt}");
+    }
+    assert_eq!(world.error_of(&format!("call({}, 16, {outside}, 0, 0)", libc::SYS_ptrace)), "EPERM");
+    assert_eq!(world.error_of(&format!("call({}, 0x10000000)", libc::SYS_unshare)), "EPERM");
+    assert_eq!(world.outside(), before);
+}

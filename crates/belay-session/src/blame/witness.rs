@@ -1,0 +1,132 @@
+//! What the records of a workspace's runs tell about who touched which path, and when.
+
+use std::collections::{HashMap, HashSet};
+
+use belay_event::{Action, At, Raw};
+use belay_journal::{Change, Reader};
+
+use crate::error::Result;
+use crate::record::{Kind, Snapshot};
+use crate::run::RunRecord;
+use crate::workspace::Workspace;
+
+/// A change of a path, as a run's record tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// When.
+    pub at: At,
+    /// What was done.
+    pub action: Action,
+    /// The run whose record tells.
+    pub run: String,
+    /// Its command; none if it was somebody outside the run, or if nobody can tell who it was.
+    pub command: Option<u64>,
+    /// Whether it is known to have been somebody outside the run.
+    pub outside: bool,
+    /// The command line; empty without a command.
+    pub argv: Vec<Raw>,
+    /// What the user had asked for, if that is known.
+    pub prompt: Option<String>,
+}
+
+/// A stretch of time; no end means that it is open there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Span {
+    pub(crate) after: Option<At>,
+    pub(crate) until: Option<At>,
+}
+
+impl Span {
+    pub(crate) fn has(&self, at: At) -> bool {
+        self.after.is_none_or(|after| at > after) && self.until.is_none_or(|until| at <= until)
+    }
+
+    fn meets(&self, run: &RunRecord) -> bool {
+        let ends_before = run.ended_at.zip(self.after).is_some_and(|(end, after)| At::from(end) <= after);
+        let begins_after = self.until.is_some_and(|until| At::from(run.created_at) > until);
+        !ends_before && !begins_after
+    }
+}
+
+impl Workspace<'_> {
+    /// The runs of this workspace that went on in that time, oldest first.
+    pub(crate) fn runs_in(&self, span: Span) -> Result<Vec<RunRecord>> {
+        let mut runs = self.home.runs()?;
+        runs.retain(|run| run.workspace == self.id && span.meets(run));
+        Ok(runs)
+    }
+
+    /// Who touched the path in that time, oldest first.
+    pub(crate) fn touches_of(&self, path: &[u8], span: Span) -> Result<Vec<Touch>> {
+        let mut touches = self.touches(span, &|reader| reader.changes_of(path))?;
+        touches.retain(|(touched, _)| touched.iter().any(|one| one == path));
+        Ok(touches.into_iter().map(|(_, touch)| touch).collect())
+    }
+
+    /// Who touched each path in that time, oldest first.
+    pub(crate) fn all_touches(&self, span: Span) -> Result<HashMap<Vec<u8>, Vec<Touch>>> {
+        let mut by_path: HashMap<Vec<u8>, Vec<Touch>> = HashMap::new();
+        for (paths, touch) in self.touches(span, &Reader::changes)? {
+            paths.into_iter().for_each(|path| by_path.entry(path).or_default().push(touch.clone()));
+        }
+        Ok(by_path)
+    }
+
+    fn touches(
+        &self,
+        span: Span,
+        read: &dyn Fn(&Reader) -> belay_journal::Result<Vec<Change>>,
+    ) -> Result<Vec<(Vec<Vec<u8>>, Touch)>> {
+        let mut touches = Vec::new();
+        for run in self.runs_in(span)? {
+            // A run without a record, or with one that cannot be read, has nothing to tell; `belay audit` says why.
+            let Ok(reader) = Reader::open(&self.home.run_dir(&run.id)) else { continue };
+            let changes = read(&reader)?;
+            let changes: Vec<Change> = changes.into_iter().filter(|change| span.has(change.at)).collect();
+            let wanted: HashSet<u64> = changes.iter().filter_map(|change| change.change.by?.command).collect();
+            let argv = if wanted.is_empty() { HashMap::new() } else { argv_of(&reader, &wanted)? };
+            let turns = self.turns_of(&run.id)?;
+            touches.extend(changes.into_iter().map(|change| touch(&run.id, change, &argv, &turns)));
+        }
+        touches.sort_by_key(|(_, touch)| touch.at);
+        Ok(touches)
+    }
+
+    /// The snapshots before the turns of a run, oldest first.
+    fn turns_of(&self, run: &str) -> Result<Vec<Snapshot>> {
+        let timeline = self.timeline()?;
+        let of_run = |snapshot: &&Snapshot| snapshot.kind == Kind::Turn && snapshot.cause.run.as_deref() == Some(run);
+        Ok(timeline.snapshots().iter().filter(of_run).cloned().collect())
+    }
+}
+
+/// Each command once, where it touched last.
+pub(crate) fn once(mut touches: Vec<Touch>) -> Vec<Touch> {
+    let mut seen = HashSet::new();
+    touches.reverse();
+    touches.retain(|touch| seen.insert((touch.run.clone(), touch.command, touch.outside)));
+    touches.reverse();
+    touches
+}
+
+fn argv_of(reader: &Reader, wanted: &HashSet<u64>) -> Result<HashMap<u64, Vec<Raw>>> {
+    let commands = reader.commands()?.into_iter().filter(|command| wanted.contains(&command.exec.command));
+    Ok(commands.map(|command| (command.exec.command, command.exec.argv)).collect())
+}
+
+fn touch(run: &str, change: Change, argv: &HashMap<u64, Vec<Raw>>, turns: &[Snapshot]) -> (Vec<Vec<u8>>, Touch) {
+    let by = change.change.by;
+    let command = by.and_then(|by| by.command);
+    let turn = turns.iter().rev().find(|turn| At::from(turn.created_at) <= change.at);
+    let touch = Touch {
+        at: change.at,
+        action: change.change.action,
+        run: run.to_owned(),
+        command,
+        outside: by.is_some_and(|by| by.command.is_none() && by.pid.is_some()),
+        argv: command.and_then(|command| argv.get(&command)).cloned().unwrap_or_default(),
+        prompt: turn.and_then(|turn| turn.cause.trigger.clone()).filter(|_| command.is_some()),
+    };
+    let paths = [Some(change.change.path), change.change.to].into_iter().flatten().map(Raw::into_bytes);
+    (paths.collect(), touch)
+}

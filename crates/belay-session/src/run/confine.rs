@@ -1,0 +1,179 @@
+//! What keeps the command of a run in, and the command held under it.
+//!
+//! Invariants: a run whose jail was asked for outright does not begin without one; what is weaker than asked for is
+//! told; a confined command ends with its supervisor, since nobody would guard what it does.
+
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use belay_event::{Degraded, Isolation, Raw};
+use belay_jail::{Access, Identity, Layer, Policy};
+use belay_sys::Process;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::profile::{Ground, Profiles};
+
+/// Who root believes to be in a jail.
+const ROOT_INSIDE: Identity = Identity { uid: 1000, gid: 1000 };
+
+/// What shall keep a command in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Engine {
+    /// Nothing.
+    #[default]
+    None,
+    /// The strongest that works.
+    Auto,
+    /// A jail, or the run does not begin.
+    Jail,
+}
+
+/// What a run's command shall be confined to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// What shall keep it in.
+    pub engine: Engine,
+    /// The name of the profile.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub profile: String,
+    /// Paths that can be read, written or not reached in this run alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<(Raw, Reach)>,
+}
+
+/// How a path of one run can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reach {
+    /// It can be read.
+    Read,
+    /// It can be written.
+    Write,
+    /// It is not there.
+    Hide,
+}
+
+/// Profiles and places that a jail is made from.
+#[derive(Clone, Debug, Default)]
+pub struct Den {
+    /// The profiles that this person has.
+    pub profiles: Profiles,
+    /// The person's home.
+    pub home: PathBuf,
+}
+
+/// What to start under which confinement.
+pub(super) struct Command<'a> {
+    pub(super) argv: &'a [Vec<u8>],
+    pub(super) env: &'a [Vec<u8>],
+    pub(super) cwd: &'a Path,
+    pub(super) stdio: [OwnedFd; 3],
+    pub(super) tracer: Option<u32>,
+}
+
+/// A command that waits to be released.
+pub(super) enum HeldCommand {
+    /// Nothing keeps it in.
+    Free(belay_sys::Held),
+    /// It is in a jail.
+    Confined(belay_jail::Held),
+}
+
+impl HeldCommand {
+    pub(super) fn pid(&self) -> u32 {
+        match self {
+            HeldCommand::Free(held) => held.process().pid(),
+            HeldCommand::Confined(held) => held.pid(),
+        }
+    }
+
+    /// Every process that is to be put into the run's group.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        match self {
+            HeldCommand::Free(held) => vec![held.process().pid()],
+            HeldCommand::Confined(held) => held.pids(),
+        }
+    }
+
+    /// Lets it go; the kernel's answer if it cannot be executed.
+    pub(super) fn release(self) -> std::io::Result<Process> {
+        match self {
+            HeldCommand::Free(held) => held.release(),
+            HeldCommand::Confined(held) => {
+                let running = held.release().and_then(belay_jail::Running::leave);
+                running.map_err(|error| match error {
+                    belay_jail::Error::Execute { source, .. } | belay_jail::Error::Program { source, .. } => source,
+                    other => std::io::Error::other(other),
+                })
+            }
+        }
+    }
+}
+
+/// What is said of a run that nothing keeps in.
+pub(super) fn unconfined(why: Option<String>) -> Degraded {
+    let free = "nothing keeps the command in: it can reach whatever you can";
+    let why = why.map_or_else(|| free.to_owned(), |why| format!("{free} ({why})"));
+    Degraded { layer: "jail".into(), why }
+}
+
+/// The policy of a run.
+pub(super) fn policy(wanted: &Confinement, den: &Den, workspace: &Path, belay: &Path) -> Result<(Policy, Vec<String>)> {
+    let profile = den.profiles.get(&wanted.profile);
+    let profile = profile.map_err(|error| Error::Confinement { why: error.to_string() })?;
+    let ground = Ground { workspace, home: &den.home, belay };
+    let identity = if belay_sys::is_root() { ROOT_INSIDE } else { own_identity() };
+    let mut policy = profile.policy(&ground, identity);
+    let extra = wanted.paths.iter().map(|(path, reach)| {
+        let access = match reach {
+            Reach::Read => Access::Read,
+            Reach::Write => Access::Write,
+            Reach::Hide => Access::Hidden,
+        };
+        belay_jail::Grant::new(PathBuf::from(OsStr::from_bytes(path.bytes())), access)
+    });
+    // The last grant hides belay's own directory; nothing that is given comes after it or beneath it.
+    let last = policy.grants.pop();
+    policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
+    policy.grants.extend(last);
+    let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
+    Ok((policy, patterns))
+}
+
+fn own_identity() -> Identity {
+    Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() }
+}
+
+/// Holds a command in a jail.
+pub(super) fn hold(
+    policy: &Policy,
+    patterns: &[String],
+    command: Command<'_>,
+    degraded: &mut Vec<Degraded>,
+) -> Result<(HeldCommand, Isolation), belay_jail::Error> {
+    let variables = command.env.iter().filter_map(|variable| {
+        let at = variable.iter().position(|byte| *byte == b'=')?;
+        Some((&variable[..at], &variable[at + 1..]))
+    });
+    let launch = belay_jail::Launch {
+        argv: command.argv.to_vec(),
+        env: belay_jail::scrub(variables, patterns),
+        directory: command.cwd.to_owned(),
+        stdio: Some(command.stdio),
+        session: true,
+        dies_with_parent: true,
+        tracer: command.tracer,
+    };
+    let held = belay_jail::hold(policy, launch, |_| Ok(()))?;
+    let note = |why: &String| Degraded { layer: "jail".into(), why: why.clone() };
+    degraded.extend(held.degraded().iter().map(note));
+    let isolation = match held.layers().contains(&Layer::Namespaces) {
+        true => Isolation::Jail,
+        false => Isolation::Landlock,
+    };
+    Ok((HeldCommand::Confined(held), isolation))
+}

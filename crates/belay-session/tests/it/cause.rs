@@ -1,0 +1,169 @@
+//! Taking back one command or one turn, and keeping what came later.
+
+use belay_session::store::{Clash, Conflict};
+use belay_session::{Error, Goal, Kind, RevertRequest, Reverted, RewindKind, StepName};
+
+use crate::bed::{Bed, work};
+use crate::past::Past;
+
+fn command(number: u64) -> RevertRequest {
+    RevertRequest { step: StepName::Command { run: None, number }, mtime: None }
+}
+
+fn from(name: &str) -> RevertRequest {
+    RevertRequest { step: StepName::From(name.into()), mtime: None }
+}
+
+fn revert(bed: &Bed, request: &RevertRequest) -> Reverted {
+    bed.open().revert(request, work(), &mut |_| {}).unwrap()
+}
+
+fn conflicts(found: &[Conflict]) -> Vec<(String, Clash, Option<String>)> {
+    let text = |path: &Vec<u8>| String::from_utf8(path.clone()).unwrap();
+    found.iter().map(|one| (text(&one.path), one.clash, one.beside.as_ref().map(text))).collect()
+}
+
+const LINES: &str = "1\n2\n3\n4\n5\n";
+
+#[test]
+fn a_command_is_taken_back_and_later_lines_stay() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    bed.ws.file("doomed", "x");
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "sed -i s/1/X/ a");
+    past.write(Some(bad), "a", "X\n2\n3\n4\n5\n");
+    past.write(Some(bad), "made", "m");
+    past.remove(Some(bad), "doomed");
+    past.exit(bad);
+    past.snap(Kind::Auto, Some(bad));
+    past.run("sed -i s/5/five/ a", &[("a", "X\n2\n3\n4\nfive\n"), ("later", "l")]);
+    let before = bed.ws.walk();
+    let plan = bed.open().plan_revert(&command(bad), work()).unwrap();
+    let planned: Vec<&[u8]> = plan.changes.iter().map(|change| change.path.as_slice()).collect();
+    assert_eq!(planned, [&b"a"[..], b"doomed", b"made"]);
+    belay_testkit::assert_same_world(&before, &bed.ws.walk(), belay_testkit::Ignore::default());
+    let reverted = revert(&bed, &command(bad));
+    assert_eq!(conflicts(&reverted.conflicts), []);
+    assert_eq!(bed.text("a"), "1\n2\n3\n4\nfive\n");
+    assert_eq!((bed.text("doomed").as_str(), bed.text("later").as_str()), ("x", "l"));
+    assert!(!bed.ws.join("made").exists());
+    let outcome = reverted.outcome.unwrap();
+    assert_eq!((outcome.kind, outcome.changed, outcome.left), (RewindKind::Revert, 3, vec![]));
+    assert!(reverted.step.what.contains("sed -i s/1/X/ a"));
+    let again = revert(&bed, &command(bad));
+    assert!(again.outcome.is_none() && again.conflicts.is_empty());
+}
+
+#[test]
+fn undo_takes_it_back_and_redo_does_it_again() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let mut past = Past::new(&bed);
+    let bad = past.run("sed", &[("a", "X\n2\n3\n4\n5\n")]);
+    past.snap(Kind::Auto, Some(bad));
+    past.run("sed", &[("a", "X\n2\n3\n4\nfive\n")]);
+    revert(&bed, &command(bad));
+    bed.ws.file("unrelated", "typed since");
+    bed.rewind(Goal::Undo).unwrap();
+    assert_eq!(bed.text("a"), "X\n2\n3\n4\nfive\n");
+    assert_eq!(bed.text("unrelated"), "typed since");
+    bed.rewind(Goal::Redo).unwrap();
+    assert_eq!(bed.text("a"), "1\n2\n3\n4\nfive\n");
+}
+
+#[test]
+fn a_conflict_keeps_both_versions() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let mut past = Past::new(&bed);
+    let bad = past.run("sed", &[("a", "X\n2\n3\n4\n5\n")]);
+    past.snap(Kind::Auto, Some(bad));
+    past.run("sed", &[("a", "Y\n2\n3\n4\n5\n")]);
+    let reverted = revert(&bed, &command(bad));
+    let beside = format!("a.before-command-{bad}");
+    assert_eq!(conflicts(&reverted.conflicts), [("a".into(), Clash::BothChanged, Some(beside.clone()))]);
+    assert_eq!((bed.text("a").as_str(), bed.text(&beside).as_str()), ("Y\n2\n3\n4\n5\n", LINES));
+    bed.rewind(Goal::Undo).unwrap();
+    assert!(!bed.ws.join(&beside).exists());
+}
+
+#[test]
+fn two_commands_between_the_same_snapshots_are_told_apart_by_path_or_not_at_all() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    bed.ws.file("b", "b");
+    let mut past = Past::new(&bed);
+    let first = past.run("one", &[("a", "X\n2\n3\n4\n5\n"), ("b", "B")]);
+    past.run("two", &[("a", "X\n2\n3\n4\nY\n"), ("c", "c")]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(first));
+    assert_eq!(conflicts(&reverted.conflicts)[0].1, Clash::Doubtful);
+    assert_eq!((bed.text("a").as_str(), bed.text("b").as_str()), ("X\n2\n3\n4\nY\n", "b"));
+    assert_eq!(bed.text("c"), "c");
+}
+
+#[test]
+fn what_a_command_started_belongs_to_it_and_somebody_else_does_not() {
+    let bed = Bed::new();
+    bed.ws.file("mine", "1");
+    bed.ws.file("human", "1");
+    let mut past = Past::new(&bed);
+    let shell = past.exec(Some(1), "sh -c x");
+    let child = past.exec(Some(shell), "tee");
+    past.write(Some(child), "mine", "2");
+    past.write(None, "human", "2");
+    past.exit(child);
+    past.exit(shell);
+    // Nothing was captured since: the present is what the command left.
+    revert(&bed, &command(shell));
+    assert_eq!((bed.text("mine").as_str(), bed.text("human").as_str()), ("1", "2"));
+}
+
+#[test]
+fn a_turn_is_taken_back_up_to_the_next() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let mut past = Past::new(&bed);
+    past.turn(1, "make it better");
+    past.run("sed", &[("a", "X\n2\n3\n4\n5\n"), ("one", "1")]);
+    past.turn(2, "and now five");
+    past.run("sed", &[("a", "X\n2\n3\n4\nfive\n"), ("two", "2")]);
+    past.write(None, "human", "typed");
+    revert(&bed, &from("@turn-1"));
+    assert_eq!(bed.text("a"), "1\n2\n3\n4\nfive\n");
+    assert!(!bed.ws.join("one").exists() && bed.ws.join("two").exists());
+    revert(&bed, &from("@turn-2"));
+    assert_eq!(bed.text("a"), LINES);
+    assert!(!bed.ws.join("two").exists());
+    assert_eq!(bed.text("human"), "typed");
+}
+
+#[test]
+fn a_step_between_two_snapshots_needs_no_run() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let one = bed.snap();
+    bed.ws.file("a", "X\n2\n3\n4\n5\n");
+    bed.snap();
+    bed.ws.file("a", "X\n2\n3\n4\nfive\n");
+    revert(&bed, &from(&one.id));
+    assert_eq!(bed.text("a"), "1\n2\n3\n4\nfive\n");
+}
+
+#[test]
+fn what_cannot_be_taken_back_is_said_and_nothing_is_touched() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let error = |request: &RevertRequest| bed.open().revert(request, work(), &mut |_| {}).unwrap_err();
+    assert!(matches!(error(&command(1)), Error::UnknownRun(_)));
+    let mut past = Past::new(&bed);
+    let idle = past.run("ls", &[]);
+    assert!(matches!(error(&command(9)), Error::UnknownCommand { number: 9, count: 2, .. }));
+    assert!(matches!(error(&command(idle)), Error::NothingChanged { .. }));
+    let busy = past.run("sed", &[("a", "2")]);
+    let ids = bed.ids();
+    bed.open().delete(&ids).unwrap();
+    assert!(matches!(error(&command(busy)), Error::NoneBefore { .. }));
+    assert_eq!(bed.text("a"), "2");
+}

@@ -1,0 +1,98 @@
+//! A run that never ran: real snapshots, real files and a real journal, with events that the test makes up.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, What};
+use belay_journal::Writer;
+use belay_session::{Cause, Kind, Origin, RunPlan, Snapshot, SnapshotRequest};
+
+use crate::bed::Bed;
+
+pub(crate) struct Past<'b> {
+    bed: &'b Bed,
+    pub(crate) id: String,
+    writer: Writer,
+    commands: u64,
+}
+
+impl<'b> Past<'b> {
+    /// A run in the workspace, with its first snapshot and its first command.
+    pub(crate) fn new(bed: &'b Bed) -> Past<'b> {
+        let plan = RunPlan { argv: vec![b"bash".to_vec()], cwd: b"/".to_vec(), ..RunPlan::default() };
+        let record = bed.open().create_run(&plan).unwrap();
+        let dir: PathBuf = bed.home.run_dir(&record.id);
+        let writer = Writer::create(&dir, &record.id, bed.home.signing_key().unwrap()).unwrap();
+        let mut past = Past { bed, id: record.id, writer, commands: 0 };
+        past.snap(Kind::PreRun, None);
+        past.exec(None, "bash");
+        past
+    }
+
+    /// Between the last thing that the clock stamped and the next.
+    pub(crate) fn now(&self) -> At {
+        let nanos = i128::from(self.bed.seconds.fetch_add(1, Ordering::Relaxed)) * 1_000_000_000;
+        At::from_unix_nanos(nanos)
+    }
+
+    fn tell(&self, what: What) {
+        self.writer.append(vec![Event::new(self.now(), what)]);
+        self.writer.sync().unwrap();
+    }
+
+    pub(crate) fn exec(&mut self, parent: Option<u64>, line: &str) -> u64 {
+        self.commands += 1;
+        let argv: Vec<Raw> = line.split(' ').map(Raw::from).collect();
+        let (command, pid, cwd) = (self.commands, self.commands as u32 + 1000, "/".into());
+        let exec = Exec { command, parent, pid, ppid: 1, uid: 0, exe: argv[0].clone(), argv, cwd, cut: false };
+        self.tell(What::Exec(exec));
+        command
+    }
+
+    pub(crate) fn exit(&self, command: u64) {
+        let pid = command as u32 + 1000;
+        self.tell(What::Exit(Exit { command, pid, ended: Ended::Code(0), duration_ns: 1 }));
+    }
+
+    pub(crate) fn change(&self, command: Option<u64>, action: Action, path: &str) {
+        let by = Some(Actor { pid: Some(1), command, exact: true });
+        let size = std::fs::metadata(self.bed.ws.join(path)).ok().map(|meta| meta.len());
+        self.tell(What::File(FileChange { action, path: path.into(), to: None, dir: false, size, by }));
+    }
+
+    /// Writes a file, as the command or as somebody else.
+    pub(crate) fn write(&self, command: Option<u64>, path: &str, text: &str) {
+        let action = if self.bed.ws.join(path).exists() { Action::Modified } else { Action::Created };
+        self.bed.ws.file(path, text);
+        self.change(command, action, path);
+    }
+
+    pub(crate) fn remove(&self, command: Option<u64>, path: &str) {
+        std::fs::remove_file(self.bed.ws.join(path)).unwrap();
+        self.change(command, Action::Deleted, path);
+    }
+
+    /// A command that writes these files and ends.
+    pub(crate) fn run(&mut self, line: &str, files: &[(&str, &str)]) -> u64 {
+        let command = self.exec(Some(1), line);
+        files.iter().for_each(|(path, text)| self.write(Some(command), path, text));
+        self.exit(command);
+        command
+    }
+
+    pub(crate) fn snap(&self, kind: Kind, command: Option<u64>) -> Snapshot {
+        self.snap_with(kind, Cause { command, ..Cause::default() })
+    }
+
+    pub(crate) fn turn(&self, turn: u64, prompt: &str) -> Snapshot {
+        self.snap_with(Kind::Turn, Cause { turn: Some(turn), trigger: Some(prompt.into()), ..Cause::default() })
+    }
+
+    fn snap_with(&self, kind: Kind, cause: Cause) -> Snapshot {
+        let cause = Cause { run: Some(self.id.clone()), ..cause };
+        self.bed
+            .take(&SnapshotRequest { kind, origin: Origin::Auto, cause, ..SnapshotRequest::default() })
+            .unwrap()
+            .snapshot
+    }
+}

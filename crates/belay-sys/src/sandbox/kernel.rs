@@ -1,0 +1,336 @@
+//! The system calls that a sandbox needs and no library offers without allocating.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, RawFd};
+use std::ptr;
+
+use rustix::io::Errno;
+
+use super::Namespaces;
+use super::child::Prepared;
+
+/// What executes a text that names no interpreter, as `execvp` has it.
+const SHELL: &CStr = c"/bin/sh";
+
+/// What one raw call answered.
+pub(super) type Answer = Result<(), Errno>;
+
+/// The newest set of rules that this kernel's Landlock knows; none where it has no Landlock.
+pub fn landlock_abi() -> Option<u32> {
+    const VERSION: libc::c_uint = 1;
+    // SAFETY: with this flag the kernel reads nothing and only answers a number.
+    let answer = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<u8>(), 0_usize, VERSION) };
+    u32::try_from(answer).ok().filter(|abi| *abi > 0)
+}
+
+/// Makes the child, which lives by what was prepared; its number.
+pub(super) fn clone_child(prepared: &mut Prepared<'_>) -> io::Result<i32> {
+    let blocked = block_signals();
+    // SAFETY: without CLONE_VM the child has its own copy of everything, and all it does is `live`, which neither
+    // allocates nor locks nor returns.
+    let pid = unsafe { raw_clone(namespace_flags(prepared.namespaces)) };
+    if pid == 0 {
+        prepared.live();
+    }
+    let error = io::Error::last_os_error();
+    restore_signals(&blocked);
+    if pid < 0 { Err(error) } else { Ok(pid) }
+}
+
+/// Makes a process whose parent is our parent; called in a child only.
+pub(super) fn clone_sibling(live: impl FnOnce()) -> Result<i32, i32> {
+    // SAFETY: as above; we are a child with one thread ourselves.
+    let pid = unsafe { raw_clone(libc::CLONE_PARENT) };
+    match pid {
+        0 => {
+            live();
+            end(1)
+        }
+        pid if pid < 0 => Err(errno()),
+        pid => Ok(pid),
+    }
+}
+
+/// Processes that are made from here on live in a namespace of their own.
+pub(super) fn unshare_processes() -> Result<(), i32> {
+    // SAFETY: no memory is involved.
+    match unsafe { libc::unshare(libc::CLONE_NEWPID) } {
+        0 => Ok(()),
+        _ => Err(errno()),
+    }
+}
+
+/// # Safety
+/// In the child only system calls on memory made before are allowed, and it must not return to its caller's callers.
+unsafe fn raw_clone(flags: libc::c_int) -> i32 {
+    let flags = libc::c_long::from(flags | libc::SIGCHLD);
+    // SAFETY: no stack, no thread-local storage and no addresses to write to: this is a plain fork.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
+    i32::try_from(pid).unwrap_or(-1)
+}
+
+fn namespace_flags(namespaces: Namespaces) -> libc::c_int {
+    const BUT_NETWORK: libc::c_int =
+        libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
+    match namespaces {
+        Namespaces::None => 0,
+        Namespaces::AllButNetwork => BUT_NETWORK,
+        Namespaces::All => BUT_NETWORK | libc::CLONE_NEWNET,
+    }
+}
+
+/// A handler of ours must not run in the child, whose memory is a copy.
+fn block_signals() -> libc::sigset_t {
+    let mut all = MaybeUninit::uninit();
+    let mut before = MaybeUninit::uninit();
+    // SAFETY: sigfillset initialises `all`, pthread_sigmask initialises `before`.
+    unsafe {
+        libc::sigfillset(all.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr());
+        before.assume_init()
+    }
+}
+
+fn restore_signals(before: &libc::sigset_t) {
+    // SAFETY: `before` was filled by the kernel.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, ptr::null_mut()) };
+}
+
+/// Signals as a fresh program expects them: none blocked, none handled; what was ignored stays so.
+pub(super) fn default_signals() {
+    // SAFETY: the sets and actions are local, and the default action touches no memory of ours.
+    unsafe {
+        for signal in 1..=64 {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            if libc::sigaction(signal, ptr::null(), &mut action) != 0 {
+                continue;
+            }
+            // Rust ignores SIGPIPE in every program, which no program expects to inherit.
+            if action.sa_sigaction != libc::SIG_IGN || signal == libc::SIGPIPE {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+        }
+        let mut none = MaybeUninit::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), ptr::null_mut());
+    }
+}
+
+pub(super) fn receive_byte(control: RawFd) -> bool {
+    let mut byte = 0_u8;
+    loop {
+        // SAFETY: one byte is received into one byte.
+        match unsafe { libc::recv(control, (&raw mut byte).cast(), 1, 0) } {
+            1 => return true,
+            -1 if errno() == libc::EINTR => {}
+            _ => return false,
+        }
+    }
+}
+
+pub(super) fn close(fd: RawFd) {
+    // SAFETY: the child has one thread and nobody in it uses the descriptor any more.
+    unsafe { libc::close(fd) };
+}
+
+/// Closes every descriptor.
+pub(super) fn close_all() {
+    // SAFETY: nothing in this child uses a descriptor after this.
+    unsafe { libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0) };
+}
+
+/// A descriptor that the child never closes before it is done with it.
+pub(super) fn borrow_for_ever(fd: RawFd) -> BorrowedFd<'static> {
+    // SAFETY: the caller's descriptor was opened by a step and stays open until the last step that uses it.
+    unsafe { BorrowedFd::borrow_raw(fd) }
+}
+
+/// Nobody who is not privileged may trace us or read our memory.
+pub(super) fn hide_memory() {
+    // SAFETY: no memory is involved.
+    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+}
+
+pub(super) fn die_with_parent() {
+    // SAFETY: no memory is involved.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
+}
+
+pub(super) fn reap_for_ever() -> ! {
+    loop {
+        // SAFETY: nothing is written.
+        let pid = unsafe { libc::waitpid(-1, ptr::null_mut(), 0) };
+        if pid < 0 && errno() == libc::ECHILD {
+            // Orphans come later; SIGCHLD is blocked, so taking it from the queue is how to wait for one.
+            wait_for_child();
+        }
+    }
+}
+
+fn wait_for_child() {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the set is initialised before it is used, and the answer is not wanted.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
+        libc::sigtimedwait(set.as_ptr(), ptr::null_mut(), ptr::null());
+    }
+}
+
+/// Puts the three streams in their places, marks everything else to be closed, and leads a session if asked to.
+pub(super) fn take_streams(stdio: Option<[RawFd; 3]>, session: bool) -> Result<(), i32> {
+    // SAFETY: only descriptors are moved; those of `stdio` are above 2 or already in place, see `lift`.
+    unsafe {
+        if let Some(fds) = stdio {
+            let lifted = [lift(fds[0])?, lift(fds[1])?, lift(fds[2])?];
+            for (place, fd) in (0..).zip(lifted) {
+                check(libc::dup2(fd, place))?;
+            }
+        }
+        let flags = libc::CLOSE_RANGE_CLOEXEC;
+        check(i32::try_from(libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, flags)).unwrap_or(-1))?;
+        if session {
+            check(libc::setsid())?;
+            // Any of the streams may be a file; if all are, there is no terminal.
+            for stream in 0..3 {
+                if libc::isatty(stream) == 1 && libc::ioctl(stream, libc::TIOCSCTTY, 0) == 0 {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A copy above the places of the standard streams.
+///
+/// # Safety
+/// `fd` must be open.
+unsafe fn lift(fd: RawFd) -> Result<RawFd, i32> {
+    // SAFETY: duplicating touches no memory.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 3) };
+    check(copy)?;
+    Ok(copy)
+}
+
+/// Tries each place; returns only if none could be executed, with the most telling answer.
+///
+/// What the kernel does not know how to execute is a script of the shell, which `argv` has room for: its first two
+/// places are kept for the shell and the script.
+pub(super) fn execute(programs: &[CString], argv: &mut [*const libc::c_char], env: &[*const libc::c_char]) -> i32 {
+    let mut answer = libc::ENOENT;
+    for program in programs {
+        // SAFETY: both lists end with a null and point into strings that live in the recipe.
+        unsafe { libc::execve(program.as_ptr(), argv[1..].as_ptr(), env.as_ptr()) };
+        if errno() == libc::ENOEXEC {
+            argv[0] = SHELL.as_ptr();
+            argv[1] = program.as_ptr();
+            // SAFETY: as above.
+            unsafe { libc::execve(SHELL.as_ptr(), argv.as_ptr(), env.as_ptr()) };
+            return libc::ENOEXEC;
+        }
+        match errno() {
+            libc::ENOENT | libc::ENOTDIR => {}
+            libc::EACCES => answer = libc::EACCES,
+            other => return other,
+        }
+    }
+    answer
+}
+
+/// Ends this process at once, without any of the parent's exit handlers.
+pub(super) fn end(code: i32) -> ! {
+    // SAFETY: `_exit` never returns and runs nothing.
+    unsafe { libc::_exit(code) }
+}
+
+fn check(answer: i32) -> Result<(), i32> {
+    if answer < 0 { Err(errno()) } else { Ok(()) }
+}
+
+fn errno() -> i32 {
+    // SAFETY: the address is that of this thread's errno.
+    unsafe { *libc::__errno_location() }
+}
+
+/// The kernel's `struct mount_attr`.
+#[repr(C)]
+struct MountAttributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user_namespace: u64,
+}
+
+/// Sets attributes of the mount behind a descriptor, and of those beneath it if asked to.
+pub(super) fn set_mount_attributes(mount: RawFd, set: u64, recursive: bool) -> Answer {
+    let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is an empty string, the struct is as long as we say.
+    answered(unsafe {
+        let size = size_of::<MountAttributes>();
+        libc::syscall(libc::SYS_mount_setattr, mount, c"".as_ptr(), flags, &raw const attributes, size)
+    })
+}
+
+/// The kernel's `struct landlock_path_beneath_attr`.
+#[repr(C, packed)]
+struct PathBeneath {
+    allowed: u64,
+    parent: i32,
+}
+
+/// Allows `access` beneath an open path.
+pub(super) fn landlock_allow(ruleset: RawFd, path: RawFd, access: u64) -> Answer {
+    const BENEATH: libc::c_int = 1;
+    let rule = PathBeneath { allowed: access, parent: path };
+    // SAFETY: the rule is the struct that this kind of rule expects.
+    answered(unsafe { libc::syscall(libc::SYS_landlock_add_rule, ruleset, BENEATH, &raw const rule, 0) })
+}
+
+/// Puts this process and all its descendants under the ruleset.
+pub(super) fn landlock_restrict(ruleset: RawFd) -> Answer {
+    // SAFETY: no memory is involved.
+    answered(unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0) })
+}
+
+/// Adds a filter of system calls.
+pub(super) fn add_filter(program: &[super::Instruction]) -> Answer {
+    let Ok(length) = u16::try_from(program.len()) else { return Err(Errno::TOOBIG) };
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
+    // SAFETY: an Instruction has the layout of the kernel's sock_filter, and the kernel only reads it.
+    answered(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) })
+}
+
+/// Starts the loopback interface of a fresh network namespace.
+pub(super) fn loopback_up() -> Answer {
+    // SAFETY: a zeroed ifreq is valid; the name fits and ends with a zero; the kernel reads and writes only it.
+    unsafe {
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        answered(libc::c_long::from(socket))?;
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (place, byte) in request.ifr_name.iter_mut().zip(b"lo") {
+            *place = byte.cast_signed();
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        let answer = answered(libc::c_long::from(libc::ioctl(socket, libc::SIOCSIFFLAGS, &raw mut request)));
+        libc::close(socket);
+        answer
+    }
+}
+
+/// Takes away what a program could be given when it executes another.
+pub(super) fn drop_bounding_set() {
+    for capability in 0..64 {
+        // SAFETY: no memory is involved; numbers that this kernel does not know are refused.
+        unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+    }
+}
+
+fn answered(answer: libc::c_long) -> Answer {
+    if answer < 0 { Err(Errno::from_raw_os_error(errno())) } else { Ok(()) }
+}

@@ -1,0 +1,387 @@
+//! One thing that a process does to itself before it becomes a program.
+//!
+//! Invariants: running a step allocates nothing; a path of the new root is reached from the new root's handle and no
+//! link is followed on the way, so that a tree that is bound into it cannot lead a later mount elsewhere.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+};
+use rustix::process::{Resource, Rlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::kernel;
+
+/// What one may do on a mount.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attributes {
+    /// Nothing can be written.
+    pub read_only: bool,
+    /// Nothing can be executed.
+    pub no_exec: bool,
+    /// Device files work; they do not elsewhere.
+    pub devices: bool,
+}
+
+/// An instruction of a filter of system calls, laid out as the kernel wants it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instruction {
+    /// What to do.
+    pub code: u16,
+    /// How far to jump if true.
+    pub if_true: u8,
+    /// How far to jump if false.
+    pub if_false: u8,
+    /// The operand.
+    pub operand: u32,
+}
+
+/// One step. Paths of the new root have no leading slash; paths of the old one are absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Writes to a file of the old root, as into `/proc/self/uid_map`.
+    Write {
+        /// The file.
+        path: CString,
+        /// The bytes, in one write.
+        bytes: Vec<u8>,
+    },
+    /// Gives the machine a name.
+    HostName(Vec<u8>),
+    /// Starts the loopback interface.
+    Loopback,
+    /// Makes an empty root over the present one, which stays reachable by its paths until [`Step::EnterRoot`].
+    NewRoot,
+    /// Makes a directory in the new root; one that is there is as good.
+    Directory {
+        /// Where.
+        path: CString,
+        /// Its mode.
+        mode: u32,
+    },
+    /// Makes a file in the new root.
+    File {
+        /// Where.
+        path: CString,
+        /// Its mode.
+        mode: u32,
+        /// Its content.
+        bytes: Vec<u8>,
+    },
+    /// Makes a symbolic link in the new root.
+    Link {
+        /// Where.
+        path: CString,
+        /// Its text.
+        target: CString,
+    },
+    /// Shows a tree of the old root, and what is mounted in it, at a path of the new one.
+    Bind {
+        /// The tree or file.
+        from: CString,
+        /// Where, which must be there.
+        to: CString,
+        /// What one may do there.
+        attributes: Attributes,
+    },
+    /// Shows something of the new root at another path of it.
+    BindWithin {
+        /// What.
+        from: CString,
+        /// Where, which must be there.
+        to: CString,
+        /// What one may do there.
+        attributes: Attributes,
+    },
+    /// Mounts a filesystem at a path of the new root.
+    Mount {
+        /// Its type.
+        kind: CString,
+        /// Its options; one without a value is a flag.
+        options: Vec<(CString, Option<CString>)>,
+        /// Where.
+        to: CString,
+        /// What one may do there.
+        attributes: Attributes,
+    },
+    /// Makes the mount at a path of the new root read-only, but not those beneath it; the empty path is the root.
+    Seal(CString),
+    /// Takes the mount at a path of the new root away; whoever uses it keeps it.
+    Detach(CString),
+    /// Removes an empty directory or a file of the new root.
+    Remove(CString),
+    /// Leaves the old root for good.
+    EnterRoot,
+    /// Changes the working directory, after [`Step::EnterRoot`].
+    ChangeDirectory(CString),
+    /// Limits a resource.
+    Limit {
+        /// Which, see [`Limited`].
+        resource: Limited,
+        /// How much, for good.
+        maximum: u64,
+    },
+    /// Gives up every capability for good.
+    DropCapabilities,
+    /// Nothing executed from here on can gain privileges.
+    NoNewPrivileges,
+    /// Allows some access beneath a path of the present root in the recipe's Landlock ruleset.
+    Allow {
+        /// The path, absolute; one that is not there is left out.
+        path: CString,
+        /// The kernel's bits for what is allowed.
+        access: u64,
+    },
+    /// Allows some access to the files that are the standard streams, so that they can be opened by their names.
+    AllowStreams {
+        /// The kernel's bits for what is allowed.
+        access: u64,
+    },
+    /// Puts the process under the recipe's Landlock ruleset.
+    Restrict,
+    /// Adds a filter of system calls.
+    Filter(Vec<Instruction>),
+}
+
+/// A resource that can be limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limited {
+    /// Bytes of a core dump.
+    CoreBytes,
+    /// Processes and threads of this user.
+    Processes,
+    /// Open files of one process.
+    OpenFiles,
+    /// Bytes of a file.
+    FileBytes,
+    /// Seconds of processor time of one process.
+    CpuSeconds,
+    /// Bytes of address space of one process.
+    AddressBytes,
+}
+
+/// What steps hand on to later steps.
+pub(super) struct Place {
+    /// The new root, or -1.
+    pub(super) root: RawFd,
+    /// The ruleset, or -1.
+    pub(super) ruleset: RawFd,
+}
+
+type Done = Result<(), Errno>;
+
+impl Step {
+    pub(super) fn run(&self, place: &mut Place) -> Done {
+        match self {
+            Step::Write { path, bytes } => write_file(path, bytes),
+            Step::HostName(name) => rustix::system::sethostname(name),
+            Step::Loopback => kernel::loopback_up(),
+            Step::NewRoot => new_root(place),
+            Step::Directory { path, mode } => make_directory(place, path, *mode),
+            Step::File { path, mode, bytes } => make_file(place, path, *mode, bytes),
+            Step::Link { path, target } => rustix::fs::symlinkat(target.as_c_str(), place.root()?, path.as_c_str()),
+            Step::Bind { from, to, attributes } => bind(CWD, from, place, to, *attributes),
+            Step::BindWithin { from, to, attributes } => bind(place.root()?, from, place, to, *attributes),
+            Step::Mount { kind, options, to, attributes } => mount(place, kind, options, to, *attributes),
+            Step::Seal(path) => seal(place, path),
+            Step::Detach(path) => detach(place, path),
+            Step::Remove(path) => remove(place, path),
+            Step::EnterRoot => enter_root(place),
+            Step::ChangeDirectory(path) => rustix::process::chdir(path.as_c_str()),
+            Step::Limit { resource, maximum } => limit(*resource, *maximum),
+            Step::DropCapabilities => drop_capabilities(),
+            Step::NoNewPrivileges => rustix::thread::set_no_new_privs(true),
+            Step::Allow { path, access } => allow(place, path, *access),
+            Step::AllowStreams { access } => allow_streams(place, *access),
+            Step::Restrict => kernel::landlock_restrict(place.ruleset),
+            Step::Filter(program) => kernel::add_filter(program),
+        }
+    }
+}
+
+impl Place {
+    fn root(&self) -> Result<BorrowedFd<'static>, Errno> {
+        if self.root < 0 {
+            return Err(Errno::BADF);
+        }
+        Ok(kernel::borrow_for_ever(self.root))
+    }
+
+    /// Opens a path of the new root for use as a place, following no link.
+    fn open(&self, path: &CStr) -> Result<OwnedFd, Errno> {
+        if path.is_empty() {
+            return rustix::io::fcntl_dupfd_cloexec(self.root()?, 3);
+        }
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        rustix::fs::openat2(self.root()?, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
+    }
+}
+
+impl Attributes {
+    fn flags(self) -> MountAttrFlags {
+        let mut flags = MountAttrFlags::MOUNT_ATTR_NOSUID;
+        flags.set(MountAttrFlags::MOUNT_ATTR_RDONLY, self.read_only);
+        flags.set(MountAttrFlags::MOUNT_ATTR_NOEXEC, self.no_exec);
+        flags.set(MountAttrFlags::MOUNT_ATTR_NODEV, !self.devices);
+        flags
+    }
+}
+
+fn write_file(path: &CStr, bytes: &[u8]) -> Done {
+    let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let written = rustix::io::write(&file, bytes)?;
+    if written == bytes.len() { Ok(()) } else { Err(Errno::IO) }
+}
+
+fn new_root(place: &mut Place) -> Done {
+    // Nothing that is mounted here may reach the rest of the machine, nor the other way round.
+    rustix::mount::mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
+    let root = new_filesystem(c"tmpfs", &[], Attributes { devices: true, ..Attributes::default() })?;
+    rustix::fs::chmodat(&root, c".", Mode::from_raw_mode(0o755), AtFlags::empty())?;
+    rustix::mount::move_mount(&root, c"", CWD, c"/", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+    place.root = root.as_raw_fd();
+    // It stays open until the program is executed.
+    std::mem::forget(root);
+    Ok(())
+}
+
+fn make_directory(place: &Place, path: &CStr, mode: u32) -> Done {
+    match rustix::fs::mkdirat(place.root()?, path, Mode::from_raw_mode(mode)) {
+        Ok(()) => rustix::fs::chmodat(place.root()?, path, Mode::from_raw_mode(mode), AtFlags::empty()),
+        Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn make_file(place: &Place, path: &CStr, mode: u32, bytes: &[u8]) -> Done {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(place.root()?, path, flags, Mode::from_raw_mode(0o600))?;
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let written = rustix::io::write(&file, rest)?;
+        rest = &rest[written..];
+    }
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode))
+}
+
+fn bind(directory: BorrowedFd<'_>, from: &CStr, place: &Place, to: &CStr, attributes: Attributes) -> Done {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+    let tree = rustix::mount::open_tree(directory, from, flags)?;
+    kernel::set_mount_attributes(tree.as_raw_fd(), u64::from(attributes.flags().bits()), true)?;
+    attach(place, &tree, to)
+}
+
+fn attach(place: &Place, mount: &OwnedFd, to: &CStr) -> Done {
+    let target = place.open(to)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    rustix::mount::move_mount(mount, c"", &target, c"", flags)
+}
+
+fn mount(
+    place: &Place,
+    kind: &CStr,
+    options: &[(CString, Option<CString>)],
+    to: &CStr,
+    attributes: Attributes,
+) -> Done {
+    // An overlay names its upper directory by a path, which lies in the new root.
+    rustix::process::fchdir(place.root()?)?;
+    let mount = new_filesystem(kind, options, attributes)?;
+    rustix::process::chdir(c"/")?;
+    attach(place, &mount, to)
+}
+
+fn new_filesystem(
+    kind: &CStr,
+    options: &[(CString, Option<CString>)],
+    attributes: Attributes,
+) -> Result<OwnedFd, Errno> {
+    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (key, value) in options {
+        match value {
+            Some(value) => rustix::mount::fsconfig_set_string(&context, key.as_c_str(), value.as_c_str())?,
+            None => rustix::mount::fsconfig_set_flag(&context, key.as_c_str())?,
+        }
+    }
+    rustix::mount::fsconfig_create(&context)?;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes.flags())
+}
+
+fn seal(place: &Place, path: &CStr) -> Done {
+    let mount = place.open(path)?;
+    kernel::set_mount_attributes(mount.as_raw_fd(), u64::from(MountAttrFlags::MOUNT_ATTR_RDONLY.bits()), false)
+}
+
+fn detach(place: &Place, path: &CStr) -> Done {
+    // There is no call that takes a mount away by its handle; nothing but us has been in this root yet.
+    rustix::process::fchdir(place.root()?)?;
+    rustix::mount::unmount(path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?;
+    rustix::process::chdir(c"/")
+}
+
+fn remove(place: &Place, path: &CStr) -> Done {
+    match rustix::fs::unlinkat(place.root()?, path, AtFlags::empty()) {
+        Err(Errno::ISDIR) => rustix::fs::unlinkat(place.root()?, path, AtFlags::REMOVEDIR),
+        answer => answer,
+    }
+}
+
+fn enter_root(place: &mut Place) -> Done {
+    rustix::process::fchdir(place.root()?)?;
+    // The old root ends up on top of the new one, from where it is taken away.
+    rustix::process::pivot_root(c".", c".")?;
+    rustix::mount::unmount(c".", UnmountFlags::DETACH)?;
+    rustix::process::chdir(c"/")?;
+    kernel::close(place.root);
+    place.root = -1;
+    Ok(())
+}
+
+fn limit(resource: Limited, maximum: u64) -> Done {
+    let resource = match resource {
+        Limited::CoreBytes => Resource::Core,
+        Limited::Processes => Resource::Nproc,
+        Limited::OpenFiles => Resource::Nofile,
+        Limited::FileBytes => Resource::Fsize,
+        Limited::CpuSeconds => Resource::Cpu,
+        Limited::AddressBytes => Resource::As,
+    };
+    // A lower limit than ours stays; raising one is not ours to do.
+    let before = rustix::process::getrlimit(resource);
+    let least = |limit: Option<u64>| Some(limit.map_or(maximum, |limit| limit.min(maximum)));
+    let wanted = Rlimit { current: least(before.current), maximum: least(before.maximum) };
+    rustix::process::setrlimit(resource, wanted)
+}
+
+/// Gives up every capability and whatever could bring one back.
+pub(super) fn drop_capabilities() -> Done {
+    kernel::drop_bounding_set();
+    // A kernel without ambient capabilities has none to clear.
+    let _ = rustix::thread::clear_ambient_capability_set();
+    let none = CapabilitySet::empty();
+    rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+}
+
+fn allow(place: &Place, path: &CStr, access: u64) -> Done {
+    match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(handle) => kernel::landlock_allow(place.ruleset, handle.as_raw_fd(), access),
+        Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn allow_streams(place: &Place, access: u64) -> Done {
+    for stream in 0..=2 {
+        match kernel::landlock_allow(place.ruleset, stream, access) {
+            // A pipe or a socket needs no rule; a directory would need another one; a closed stream has no file.
+            Ok(()) | Err(Errno::BADFD | Errno::INVAL | Errno::BADF) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

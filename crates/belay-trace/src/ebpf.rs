@@ -1,0 +1,141 @@
+//! Commands as the kernel tells them: the programs of `bpf/commands.bpf.c`, loaded and read.
+//!
+//! Invariants:
+//! - nothing is assumed: whatever this machine lacks is an error that says what and what to do;
+//! - records are read in the order in which the kernel reserved them, so a fork comes before its child's exec;
+//! - what did not fit into the ring is counted and told once.
+
+mod decode;
+
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use aya::maps::{Array, HashMap, MapData, RingBuf};
+use aya::programs::RawTracePoint;
+use aya::{Ebpf, EbpfLoader};
+
+use crate::error::{Error, Result};
+use crate::options::Group;
+use crate::table::Record;
+use decode::Decoder;
+
+/// Built by `cargo xtask bpf` from the source beside it.
+static PROGRAMS: &[u8] = aya::include_bytes_aligned!("../bpf/commands.bpf.o");
+
+const TRACEPOINTS: [(&str, &str); 3] =
+    [("on_fork", "sched_process_fork"), ("on_exec", "sched_process_exec"), ("on_exit", "sched_process_exit")];
+
+const LOST: u32 = 0;
+const ASLEEP: u32 = 1;
+
+/// The inode that the kernel gives to the first pid namespace.
+const INITIAL_PIDS: &str = "pid:[4026531836]";
+
+/// The programs in the kernel, until dropped.
+pub(crate) struct Commands {
+    ring: RingBuf<MapData>,
+    states: Array<MapData, u64>,
+    followed: HashMap<MapData, u32, u32>,
+    following: bool,
+    decoder: Decoder,
+    lost: u64,
+    _programs: Ebpf,
+}
+
+impl Commands {
+    /// Loads and attaches; nothing is told before [`Commands::follow`] or before a process is in the group.
+    pub(crate) fn load(group: Option<Group>) -> Result<Commands> {
+        check_machine()?;
+        let following = group.is_none();
+        let group = group.unwrap_or(Group { id: 0, level: 0 });
+        let watched = [group.id, u64::from(group.level), u64::from(following)];
+        let mut programs =
+            EbpfLoader::new().override_global("watched", &watched, true).load(PROGRAMS).map_err(unavailable)?;
+        let ring = map(&mut programs, "records")?;
+        let states = map(&mut programs, "states")?;
+        let followed = map(&mut programs, "followed")?;
+        for (name, tracepoint) in TRACEPOINTS {
+            attach(&mut programs, name, tracepoint).map_err(unavailable)?;
+        }
+        Ok(Commands { ring, states, followed, following, decoder: Decoder::default(), lost: 0, _programs: programs })
+    }
+
+    /// Follows this process and what it forks from now on; in a group it is followed anyway.
+    pub(crate) fn follow(&mut self, pid: u32) -> Result<()> {
+        if self.following {
+            self.followed.insert(pid, 0, 0).map_err(unavailable)?;
+        }
+        Ok(())
+    }
+
+    /// Appends every record that is there.
+    pub(crate) fn drain(&mut self, out: &mut Vec<Record>) {
+        while let Some(item) = self.ring.next() {
+            self.decoder.take(&item, out);
+        }
+    }
+
+    /// How many records were lost since the last question.
+    pub(crate) fn lost(&mut self) -> u64 {
+        let total = self.states.get(&LOST, 0).unwrap_or(self.lost);
+        let new = total.saturating_sub(self.lost);
+        self.lost = total;
+        new
+    }
+
+    /// Asks for a wake-up with the next record.
+    pub(crate) fn wake_me(&mut self) {
+        // Without it a record waits for the next look around, which comes anyway.
+        let _ = self.states.set(ASLEEP, 1, 0);
+    }
+}
+
+impl AsFd for Commands {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.ring.as_fd()
+    }
+}
+
+fn check_machine() -> Result<()> {
+    if !belay_sys::is_root() {
+        return Err(lacking("it takes root, or CAP_BPF and CAP_PERFMON"));
+    }
+    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+        return Err(lacking("this kernel was built without BTF (CONFIG_DEBUG_INFO_BTF)"));
+    }
+    // Both the programs and fanotify number processes as the first namespace does or as the reader does; only there
+    // are these the same.
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    if namespace != Path::new(INITIAL_PIDS) {
+        return Err(lacking("belay runs inside a pid namespace; run it outside of the container"));
+    }
+    Ok(())
+}
+
+fn attach(programs: &mut Ebpf, name: &str, tracepoint: &str) -> std::result::Result<(), aya::EbpfError> {
+    let program = programs.program_mut(name).expect("the object was built from a source that has it");
+    let program: &mut RawTracePoint = program.try_into()?;
+    program.load()?;
+    program.attach(tracepoint)?;
+    Ok(())
+}
+
+fn map<T: TryFrom<aya::maps::Map>>(programs: &mut Ebpf, name: &str) -> Result<T> {
+    let map = programs.take_map(name).expect("the object was built from a source that has it");
+    T::try_from(map).map_err(|_| lacking("its maps cannot be read"))
+}
+
+fn lacking(why: &str) -> Error {
+    Error::Unavailable { engine: "eBPF", why: why.to_owned() }
+}
+
+/// The innermost cause is what a person can act on; the verifier's log is not.
+fn unavailable(error: impl std::error::Error) -> Error {
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    let text = cause.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    Error::Unavailable { engine: "eBPF", why: format!("the kernel refused the programs: {first}") }
+}

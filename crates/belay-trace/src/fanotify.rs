@@ -1,0 +1,228 @@
+//! File changes as the kernel tells them: one mark on the workspace's file system, and the places of its directories.
+//!
+//! Invariants:
+//! - the mark is set before the directories are listed, so nothing happens unseen in between;
+//! - a change outside of the workspace is no change;
+//! - after an overflow everything is listed again, and the dirty set is incomplete once.
+
+mod tree;
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::Path;
+
+use belay_event::{Action, FileChange, Raw};
+use belay_sys::fanotify::{Fanotify, Notice, Notices, Queue};
+use belay_sys::{FileType, Root, Stat};
+
+use crate::error::{Error, Result};
+use tree::Tree;
+
+const BUFFER_BYTES: usize = 256 * 1024;
+
+/// At most so many buffers are read before somebody else has a turn.
+const ROUNDS_MAX: usize = 64;
+
+/// A change, and the process that made it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Who; 0 if nobody can tell.
+    pub(crate) pid: u32,
+    /// What; no actor yet.
+    pub(crate) change: FileChange,
+    /// Whether it is told, or only makes the path dirty.
+    pub(crate) told: bool,
+}
+
+/// What one look at the queue brought.
+#[derive(Debug, Default)]
+pub(crate) struct Lot {
+    pub(crate) changes: Vec<Change>,
+    /// Whether the kernel dropped notices.
+    pub(crate) lost: bool,
+    /// Whether the queue was empty at the end.
+    pub(crate) emptied: bool,
+    /// What is already reported as modified, and by whom.
+    modified: HashSet<(u32, Vec<u8>)>,
+}
+
+/// Every change beneath the workspace.
+pub(crate) struct Files {
+    queue: Fanotify,
+    root: Root,
+    tree: Tree,
+    buffer: Vec<u8>,
+}
+
+impl Files {
+    /// Marks the file system and lists the workspace's directories.
+    pub(crate) fn watch(workspace: &Path, queue: Queue) -> Result<Files> {
+        let unavailable = |error: io::Error| Error::Unavailable { engine: "fanotify", why: refusal(&error) };
+        let root = Root::open(workspace).map_err(kernel("open the workspace"))?;
+        let queue = Fanotify::open(queue).map_err(unavailable)?;
+        queue.watch_file_system(root.as_fd()).map_err(unavailable)?;
+        let tree = Tree::list(&root).map_err(unavailable)?;
+        Ok(Files { queue, root, tree, buffer: vec![0; BUFFER_BYTES] })
+    }
+
+    /// Whether every directory beneath the workspace is known.
+    pub(crate) fn complete(&self) -> bool {
+        self.tree.complete()
+    }
+
+    /// Lists every directory again.
+    pub(crate) fn list_again(&mut self) {
+        // Without a root to list there is nothing that could change beneath it.
+        if let Ok(tree) = Tree::list(&self.root) {
+            self.tree = tree;
+        }
+    }
+
+    /// When the inode of a path last changed, in nanoseconds since 1970.
+    pub(crate) fn changed_at(&self, path: &[u8]) -> Option<i128> {
+        let stat = self.stat(path)?;
+        Some(i128::from(stat.ctime.sec) * 1_000_000_000 + i128::from(stat.ctime.nsec))
+    }
+
+    /// Whether one of these files has another name, of whose change through the first there is no notice.
+    pub(crate) fn any_linked_elsewhere(&self, paths: &[Vec<u8>]) -> bool {
+        let linked = |stat: Stat| stat.file_type != FileType::Dir && stat.nlink > 1;
+        paths.iter().any(|path| self.stat(path).is_some_and(linked))
+    }
+
+    fn stat(&self, path: &[u8]) -> Option<Stat> {
+        let cut = path.iter().rposition(|byte| *byte == b'/');
+        let (parent, name) = cut.map_or((&b""[..], path), |cut| (&path[..cut], &path[cut + 1..]));
+        if name.is_empty() {
+            return None;
+        }
+        self.root.dir_path_only(parent).ok()?.stat(name).ok()
+    }
+
+    /// Reads what is there.
+    pub(crate) fn read(&mut self) -> Lot {
+        let mut lot = Lot::default();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        for _ in 0..ROUNDS_MAX {
+            let notices = self.queue.read(&mut buffer).unwrap_or_else(|_| {
+                lot.lost = true;
+                Notices::none()
+            });
+            if notices.is_empty() {
+                lot.emptied = true;
+                break;
+            }
+            for notice in notices {
+                self.take(&notice, &mut lot);
+            }
+        }
+        self.buffer = buffer;
+        if lot.lost {
+            self.list_again();
+        } else {
+            self.tree.settle(&self.root);
+        }
+        lot
+    }
+
+    fn take(&mut self, notice: &Notice<'_>, lot: &mut Lot) {
+        if notice.overflow() {
+            lot.lost = true;
+        } else if notice.renamed.is_some() {
+            self.take_rename(notice, lot);
+        } else if let Some(path) = notice.entry.and_then(|entry| self.tree.path(entry.dir, entry.name)) {
+            self.take_entry(notice, path, lot);
+        }
+    }
+
+    fn take_entry(&mut self, notice: &Notice<'_>, path: Vec<u8>, lot: &mut Lot) {
+        if let (true, Some(entry), Some(target)) = (notice.dir(), notice.entry, notice.target) {
+            if notice.created() {
+                self.tree.created(target, entry.dir, entry.name);
+            }
+            if notice.deleted() {
+                self.tree.deleted(target);
+            }
+        }
+        if notice.created() {
+            lot.push(notice, Action::Created, path.clone(), None);
+        } else if notice.modified() {
+            lot.push_modified(notice, path.clone());
+        } else if notice.released() {
+            let change = FileChange { action: Action::Modified, ..change(notice, path.clone()) };
+            lot.changes.push(Change { pid: notice.pid, change, told: false });
+        }
+        if notice.deleted() {
+            lot.modified.remove(&(notice.pid, path.clone()));
+            lot.push(notice, Action::Deleted, path, None);
+        }
+    }
+
+    fn take_rename(&mut self, notice: &Notice<'_>, lot: &mut Lot) {
+        let old = notice.entry.and_then(|entry| self.tree.path(entry.dir, entry.name));
+        let new = notice.renamed.and_then(|entry| self.tree.path(entry.dir, entry.name));
+        if let (true, Some(target), Some(entry)) = (notice.dir(), notice.target, notice.renamed) {
+            match (&old, &new) {
+                (Some(_), Some(_)) => self.tree.moved(target, entry.dir, entry.name),
+                (None, Some(_)) => self.tree.arrived(&self.root, target, entry.dir, entry.name),
+                (Some(_), None) => self.tree.left(target),
+                (None, None) => {}
+            }
+        }
+        match (old, new) {
+            (Some(old), new) => {
+                lot.modified.remove(&(notice.pid, old.clone()));
+                lot.push(notice, Action::Renamed, old, new);
+            }
+            (None, Some(new)) => lot.push(notice, Action::Created, new, None),
+            (None, None) => {}
+        }
+    }
+}
+
+impl AsFd for Files {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+}
+
+impl Lot {
+    /// Everything that there was.
+    pub(crate) fn all(changes: Vec<Change>, lost: bool) -> Lot {
+        Lot { changes, lost, emptied: true, modified: HashSet::new() }
+    }
+
+    fn push(&mut self, notice: &Notice<'_>, action: Action, path: Vec<u8>, to: Option<Vec<u8>>) {
+        let change = FileChange { action, to: to.map(Raw::from), ..change(notice, path) };
+        self.changes.push(Change { pid: notice.pid, change, told: true });
+    }
+
+    fn push_modified(&mut self, notice: &Notice<'_>, path: Vec<u8>) {
+        if self.modified.insert((notice.pid, path.clone())) {
+            self.push(notice, Action::Modified, path, None);
+        }
+    }
+}
+
+fn change(notice: &Notice<'_>, path: Vec<u8>) -> FileChange {
+    let dir = notice.dir();
+    FileChange { action: Action::Modified, path: Raw::from(path), to: None, dir, size: None, by: None }
+}
+
+fn kernel(what: &'static str) -> impl Fn(io::Error) -> Error {
+    move |source| Error::Kernel { what, source }
+}
+
+/// Why the kernel does not watch a file system, in words.
+fn refusal(error: &io::Error) -> String {
+    let known = match error.raw_os_error() {
+        Some(1) => "it takes root (CAP_SYS_ADMIN)",
+        Some(22) => "this kernel is too old; it takes Linux 5.17",
+        Some(18) => "the workspace is a subvolume, which the kernel does not watch as a file system",
+        Some(19 | 95) => "this file system cannot name its files for it",
+        Some(24) => "too many programs watch already (fs.fanotify.max_user_groups)",
+        _ => return error.to_string(),
+    };
+    known.to_owned()
+}

@@ -1,0 +1,206 @@
+//! Which directory lies where beneath the workspace, by the handles that the kernel names directories with.
+//!
+//! Invariants:
+//! - a directory is known by its handle, so renaming it or one above it changes one entry;
+//! - a chain of parents that does not end at the root leads outside, and has no path;
+//! - a directory that was removed keeps its place until [`Tree::settle`], since events from within it may follow.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::fd::AsFd;
+
+use belay_sys::{Dir, FileType, Handle, Root, handle_of, open_handle};
+
+/// Deeper than this a path cannot be named, and a chain is taken for a loop.
+const DEPTH_MAX: usize = 4096;
+
+/// How often a directory that keeps moving is asked for its place.
+const LOOK_UPS_MAX: usize = 16;
+
+/// The kernel's word for an inode that is gone; its removal is told by an event.
+const ESTALE: i32 = 116;
+
+/// The directories of a workspace.
+#[derive(Debug)]
+pub(super) struct Tree {
+    root: Handle,
+    mount: i32,
+    places: HashMap<Handle, Place>,
+    /// Directories that came in from outside and could not be listed at once.
+    unlisted: HashSet<Handle>,
+    gone: Vec<Handle>,
+    moved: HashMap<Handle, u32>,
+    /// The last answer, since events come in runs.
+    last: Option<(Handle, Vec<u8>)>,
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    parent: Handle,
+    name: Box<[u8]>,
+}
+
+impl Tree {
+    /// Lists every directory beneath `root`, except other mounts.
+    pub(super) fn list(root: &Root) -> io::Result<Tree> {
+        let located = handle_of(root.as_fd(), b"")?;
+        let mut tree = Tree {
+            root: located.handle.clone(),
+            mount: located.mount,
+            places: HashMap::new(),
+            unlisted: HashSet::new(),
+            gone: Vec::new(),
+            moved: HashMap::new(),
+            last: None,
+        };
+        tree.crawl(&root.dir(b"")?, &located.handle, &mut Vec::new())?;
+        Ok(tree)
+    }
+
+    /// The path of an entry, empty for the root; none if it is not beneath it.
+    pub(super) fn path(&mut self, dir: &[u8], name: &[u8]) -> Option<Vec<u8>> {
+        if self.last.as_ref().is_none_or(|(last, _)| last.bytes() != dir) {
+            self.last = Some((Handle::from(dir), self.climb(dir)?));
+        }
+        let (_, directory) = self.last.as_ref()?;
+        let mut path = directory.clone();
+        if name != b"." {
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(name);
+        }
+        Some(path)
+    }
+
+    fn climb(&self, dir: &[u8]) -> Option<Vec<u8>> {
+        let mut names: Vec<&[u8]> = Vec::new();
+        let mut at = dir;
+        while at != self.root.bytes() {
+            let place = self.places.get(at)?;
+            names.push(&place.name);
+            at = place.parent.bytes();
+            if names.len() > DEPTH_MAX {
+                return None;
+            }
+        }
+        names.reverse();
+        Some(names.join(&b'/'))
+    }
+
+    /// A directory is new.
+    pub(super) fn created(&mut self, target: &[u8], parent: &[u8], name: &[u8]) {
+        self.put(target, parent, name);
+    }
+
+    /// A directory is gone.
+    pub(super) fn deleted(&mut self, target: &[u8]) {
+        self.gone.push(Handle::from(target));
+    }
+
+    /// A directory has another place beneath the root.
+    pub(super) fn moved(&mut self, target: &[u8], parent: &[u8], name: &[u8]) {
+        self.put(target, parent, name);
+        *self.moved.entry(Handle::from(target)).or_default() += 1;
+    }
+
+    /// A directory came from outside; what is in it is listed.
+    pub(super) fn arrived(&mut self, root: &Root, target: &[u8], parent: &[u8], name: &[u8]) {
+        self.moved(target, parent, name);
+        let handle = Handle::from(target);
+        if self.list_arrival(root, &handle).is_err() {
+            self.unlisted.insert(handle);
+        }
+    }
+
+    /// A directory left, and with it everything beneath.
+    pub(super) fn left(&mut self, target: &[u8]) {
+        self.places.remove(target);
+        self.unlisted.remove(target);
+        self.last = None;
+    }
+
+    /// Forgets what was removed, and looks after directories whose renames the kernel may have merged.
+    ///
+    /// It merges a rename with an equal earlier one, so that of `a→b, b→a, a→b` the last goes missing.
+    pub(super) fn settle(&mut self, root: &Root) {
+        for handle in std::mem::take(&mut self.gone) {
+            self.places.remove(&handle);
+            self.unlisted.remove(&handle);
+            self.last = None;
+        }
+        for (handle, times) in std::mem::take(&mut self.moved) {
+            if times > 1 && self.places.contains_key(&handle) && self.look_up(root, &handle).is_err() {
+                self.unlisted.insert(handle);
+            }
+        }
+    }
+
+    /// Whether every directory beneath the root is known.
+    pub(super) fn complete(&self) -> bool {
+        self.unlisted.is_empty()
+    }
+
+    fn put(&mut self, target: &[u8], parent: &[u8], name: &[u8]) {
+        let place = Place { parent: Handle::from(parent), name: name.into() };
+        self.places.insert(Handle::from(target), place);
+        self.last = None;
+    }
+
+    fn list_arrival(&mut self, root: &Root, handle: &Handle) -> io::Result<()> {
+        // By handle, since by now it may lie elsewhere or something else in its place.
+        let dir = match open_handle(root.dir(b"")?.as_fd(), handle) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            opened => Root::from_fd(opened?).dir(b"")?,
+        };
+        self.crawl(&dir, handle, &mut Vec::new())
+    }
+
+    /// Asks the kernel where a directory is now.
+    fn look_up(&mut self, root: &Root, handle: &Handle) -> io::Result<()> {
+        let opened = match open_handle(root.dir(b"")?.as_fd(), handle) {
+            Err(error) if is_gone(&error) => return Ok(()),
+            opened => opened?,
+        };
+        let above = || handle_of(opened.as_fd(), b"..").map(|located| located.handle);
+        for _ in 0..LOOK_UPS_MAX {
+            let parent = above()?;
+            let path = belay_sys::path_of(&opened)?;
+            // It did not move between the two questions, so the last name is the one in that parent.
+            if above()? == parent {
+                let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+                self.put(handle.bytes(), parent.bytes(), name);
+                return Ok(());
+            }
+        }
+        Err(io::ErrorKind::ResourceBusy.into())
+    }
+
+    fn crawl(&mut self, dir: &Dir, handle: &Handle, buffer: &mut Vec<u8>) -> io::Result<()> {
+        let mut names = Vec::new();
+        let listed = dir.list(buffer, &mut |name, kind, _| {
+            if matches!(kind, FileType::Dir | FileType::Unknown) {
+                names.push(name.to_vec());
+            }
+        });
+        if listed.as_ref().is_err_and(is_gone) {
+            return Ok(());
+        }
+        listed?;
+        for name in names {
+            // What vanished or became a file meanwhile is told by its event.
+            let Ok(child) = dir.subdir(&name) else { continue };
+            let Ok(located) = handle_of(child.as_fd(), b"") else { continue };
+            if located.mount == self.mount {
+                self.put(located.handle.bytes(), handle.bytes(), &name);
+                self.crawl(&child, &located.handle, buffer)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the inode was removed; an event tells that too.
+fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(ESTALE) || error.kind() == io::ErrorKind::NotFound
+}

@@ -1,0 +1,97 @@
+//! What root's tracer must pass, by BPF and fanotify.
+
+use belay_trace::Engine::Privileged;
+
+use crate::world::able;
+use crate::{files, processes};
+
+#[test]
+fn short_lives() {
+    if able() {
+        processes::short_lives(Privileged);
+    }
+}
+
+#[test]
+fn any_arguments() {
+    if able() {
+        processes::any_arguments(Privileged);
+    }
+}
+
+#[test]
+fn every_kind_of_exec() {
+    if able() {
+        processes::every_kind_of_exec(Privileged);
+    }
+}
+
+#[test]
+fn double_forks() {
+    if able() {
+        processes::double_forks(Privileged);
+    }
+}
+
+#[test]
+fn every_kind_of_end() {
+    if able() {
+        processes::every_kind_of_end(Privileged);
+    }
+}
+
+#[test]
+fn stops_and_threads() {
+    if able() {
+        processes::stops_and_threads(Privileged);
+    }
+}
+
+#[test]
+fn a_bounded_fork_bomb() {
+    if able() {
+        processes::a_bounded_fork_bomb(Privileged);
+    }
+}
+
+#[test]
+fn a_parallel_make() {
+    if able() {
+        processes::a_parallel_make(Privileged);
+    }
+}
+
+#[test]
+fn nothing_foreign() {
+    if able() {
+        processes::nothing_foreign(Privileged);
+    }
+}
+
+#[test]
+fn an_archive() {
+    if able() {
+        files::an_archive(Privileged);
+    }
+}
+
+#[test]
+fn a_storm() {
+    if able() {
+        files::a_storm(Privileged);
+    }
+}
+
+#[test]
+fn commands_in_turn() {
+    if able() {
+        files::commands_in_turn(Privileged);
+    }
+}
+
+#[test]
+fn somebody_else() {
+    if able() {
+        files::somebody_else(Privileged);
+    }
+}

@@ -1,0 +1,55 @@
+//! `belay attach`: comes back to a run that goes on by itself.
+
+use std::process::ExitCode;
+
+use belay_session::{Request, RunClient};
+
+use crate::commands::run::ended;
+use crate::context::Context;
+use crate::error::{Failure, Kind, Result};
+use crate::relay::{Outcome, Screen, relay};
+
+/// Come back to a run that goes on by itself
+///
+/// Shows its terminal here until it ends or you leave with Ctrl-] typed three times. A run whose output went to a pipe
+/// or a file has no terminal; then this only waits for its end. The exit code is that of the run's command.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The run; the latest that goes on in this workspace by default
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay attach
+  belay attach run_k8m2p1x0
+  belay attach nightly";
+
+/// Attaches.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let record = home.find_run(args.run.as_deref(), &|run| run.workspace == workspace.id() && run.is_live())?;
+    let gone = |error: std::io::Error| {
+        Failure::system(format!("{} cannot be reached", record.id), &error).hint("`belay runs` says how it ended")
+    };
+    let mut client = RunClient::connect(&home.run_dir(&record.id)).map_err(gone)?;
+    let has_terminal = record.terminal.contains(&true);
+    let screen = if has_terminal { Screen::find() } else { Screen::none() };
+    if has_terminal {
+        client.ask(&Request::Attach(screen.size().unwrap_or_default())).map_err(gone)?;
+    } else {
+        context.ui.say(format_args!("{} has no terminal; waiting for its end.", record.id));
+    }
+    match relay(client, &screen, &mut |_| {}).map_err(gone)? {
+        Outcome::Ended(farewell) => ended(context, &workspace, &farewell),
+        Outcome::Detached => {
+            context.ui.say(format_args!("\n{} goes on.", record.id));
+            Ok(ExitCode::SUCCESS)
+        }
+        Outcome::Lost => Err(Failure::new(Kind::System, format!("the supervisor of {} is gone", record.id))
+            .hint("`belay status` says what still lives, and puts in order what was left")),
+    }
+}

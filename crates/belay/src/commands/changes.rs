@@ -1,0 +1,91 @@
+//! `belay changes`: what changed since a run began or a snapshot was taken, and by which command.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::{Changed, ChangedPath, ChangesOf};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::quantity;
+use crate::ui::table::{Cell, Table};
+use crate::view::{self, changes::Line, touch};
+
+/// Show which files changed, and which command did it
+///
+/// Compares the state before a run, or a snapshot, with the present, and names for each path the command that touched
+/// it last, the newest first. Without a name it is about the latest run. A run that is named is compared with the state
+/// at its end.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A run or a snapshot
+    #[arg(value_name = "RUN|SNAP")]
+    of: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay changes                  since the latest run began
+  belay changes run_k3v9x2ab     of that run
+  belay changes '1h ago'         since then
+  belay changes @pre-run --json";
+
+/// Prints the paths, those touched last first.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let of = args.of.map_or(ChangesOf::Latest, ChangesOf::Named);
+    let meter = context.ui.meter("Looking");
+    let changed = workspace.changed(&of, context.work(&meter))?;
+    drop(meter);
+    let mut out = context.ui.paged();
+    if context.ui.json {
+        for path in &changed.paths {
+            out.json(&to_json(path))?;
+        }
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    context.ui.say(heading(&changed));
+    let now = home.now().timestamp();
+    let mut table = Table::new(&["", "PATH", "SIZE", "WHEN", "BY"]);
+    changed.paths.iter().for_each(|path| table.row(row(path, now)));
+    table.write(&mut out)?;
+    if changed.paths.is_empty() {
+        writeln!(out, "Nothing changed.")?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn heading(changed: &Changed) -> String {
+    let from = match &changed.run {
+        Some(run) => format!("{} (before {run})", changed.before.id),
+        None => view::snapshot_name(&changed.before),
+    };
+    let to = changed.after.as_ref().map_or_else(|| "now".to_owned(), |after| after.id.clone());
+    format!("From {from} to {to}:")
+}
+
+fn row(path: &ChangedPath, now: jiff::Timestamp) -> Vec<Cell> {
+    let line = Line::from(&path.change);
+    let last = path.touches.last();
+    let entry = path.change.after.as_ref().or(path.change.before.as_ref());
+    vec![
+        Cell::new(line.letter().to_string(), line.style()),
+        line.name().into(),
+        entry.map(view::amount).unwrap_or_default().into(),
+        last.map(|touch| quantity::age(touch.at.timestamp(), now)).unwrap_or_default().into(),
+        touch::many(&path.touches).into(),
+    ]
+}
+
+fn to_json(path: &ChangedPath) -> Value {
+    let mut value = view::change_json(&path.change);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("by".to_owned(), path.touches.iter().rev().map(touch::to_json).collect());
+    }
+    value
+}

@@ -1,0 +1,129 @@
+//! The log as a stream: one line for each event, in the order in which they happened.
+
+use std::io::Write;
+use std::time::Duration;
+
+use belay_session::event::{Event, What};
+use belay_session::journal::{Entry, Reader};
+use belay_session::{Home, RunRecord};
+use serde_json::Value;
+
+use super::{Args, Scope};
+use crate::context::Context;
+use crate::error::Result;
+use crate::past;
+use crate::ui::escape::printable;
+use crate::ui::{Out, quantity, style};
+use crate::view;
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const COMMAND_MAX: usize = 120;
+
+/// How to print the stream.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    pub(super) json: bool,
+    pub(super) follow: bool,
+}
+
+/// Prints every event, and with `follow` those that are yet to come.
+pub(super) fn print(
+    context: &Context<'_>,
+    home: &Home,
+    run: &RunRecord,
+    journal: &Reader,
+    args: &Args,
+    mut scope: Scope,
+    style: Style,
+) -> Result<()> {
+    let mut out = context.ui.out();
+    let mut seq = 0;
+    loop {
+        // Asked before reading: what was written until then is read below.
+        let over = !style.follow || super::is_over(home, run);
+        let entries = super::next(journal, seq, !args.no_files)?;
+        for entry in &entries {
+            seq = entry.seq;
+            if scope.takes(&entry.event) {
+                put(&mut out, entry, style.json)?;
+            }
+        }
+        let ended = entries.iter().any(|entry| matches!(entry.event.what, What::RunEnded(_)));
+        if entries.is_empty() && over || ended {
+            return out.finish();
+        }
+        out.flush()?;
+        if entries.is_empty() {
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+fn put(out: &mut Out, entry: &Entry, json: bool) -> Result<()> {
+    if !json {
+        return Ok(line(out, &entry.event)?);
+    }
+    let mut value = serde_json::to_value(&entry.event).expect("an event has text keys only");
+    if let Value::Object(object) = &mut value {
+        object.insert("seq".to_owned(), entry.seq.into());
+    }
+    out.json(&value)
+}
+
+fn line(out: &mut Out, event: &Event) -> std::io::Result<()> {
+    let (dim, id, caution) = (style::DIM, style::ID, style::CAUTION);
+    let at = quantity::moment(event.at.timestamp());
+    write!(out, "{dim}{at}{dim:#}  ")?;
+    match &event.what {
+        What::RunStarted(started) => {
+            writeln!(out, "{} began: {}", started.run, past::command_line(&started.argv, COMMAND_MAX))
+        }
+        What::Exec(exec) => {
+            writeln!(out, "{id}#{}{id:#} {}", exec.command, past::command_line(&exec.argv, COMMAND_MAX))
+        }
+        What::Exit(exit) => {
+            let took = quantity::took(Duration::from_nanos(exit.duration_ns));
+            writeln!(out, "{dim}#{} ended: {}, {took}{dim:#}", exit.command, past::end(Some(exit.ended)))
+        }
+        What::File(change) => {
+            let by = change.by.and_then(|by| by.command).map(|command| format!(" by #{command}")).unwrap_or_default();
+            let to = change.to.as_ref().map(|to| format!(" -> {}", view::relative(to.bytes()))).unwrap_or_default();
+            writeln!(out, "  {} {}{to}{dim}{by}{dim:#}", change.action.name(), view::relative(change.path.bytes()))
+        }
+        other => {
+            writeln!(out, "{caution}{}{caution:#}", note(other).unwrap_or_default())
+        }
+    }
+}
+
+/// An event that is neither a command nor a change, in words.
+pub(super) fn note(what: &What) -> Option<String> {
+    let text = |text: &str| printable(text.as_bytes());
+    match what {
+        What::Snapshot(taken) => Some(match (&taken.snapshot, &taken.failed) {
+            (Some(id), _) => {
+                let took = quantity::took(Duration::from_micros(taken.took_us));
+                let name = taken.name.as_ref().map(|name| format!(" ({})", text(name))).unwrap_or_default();
+                format!("snapshot {}{name}, {}, {took}", text(id), text(&taken.kind))
+            }
+            (None, why) => format!("no snapshot ({}): {}", text(&taken.kind), text(why.as_deref().unwrap_or("failed"))),
+        }),
+        What::Rewound(rewound) => Some(format!(
+            "{} to {}: {} (before it: {})",
+            text(&rewound.kind),
+            text(&rewound.to),
+            quantity::count(rewound.changed, "path"),
+            text(&rewound.from)
+        )),
+        What::Lost(lost) => {
+            let how_many = lost.count.map_or_else(|| "some".to_owned(), quantity::grouped);
+            Some(format!("{how_many} {} events were lost", text(&lost.source)))
+        }
+        What::Degraded(degraded) => Some(format!("{}: {}", text(&degraded.layer), text(&degraded.why))),
+        What::RunEnded(ended) => {
+            let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
+            Some(format!("the run ended: {}{because}", past::end(ended.ended)))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,238 @@
+//! The log as a tree: who started whom, what became of the files, and where the snapshots lie.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::time::Duration;
+
+use belay_session::event::{Ended, What};
+use belay_session::journal::{Command, Reader};
+use belay_session::{Home, RunRecord};
+
+use super::deeds::Deeds;
+use super::{Args, Scope, follow};
+use crate::commands::runs;
+use crate::context::Context;
+use crate::error::Result;
+use crate::past;
+use crate::ui::{Out, quantity, style};
+
+/// Files of a command that are shown unless all are wanted.
+const FILES_MAX: usize = 5;
+/// Commands in a row, alike and without consequences, that become one line.
+const REPEATS_MIN: usize = 3;
+/// Steps of indentation; a deeper tree is drawn no wider.
+const DEPTH_MAX: usize = 12;
+const COMMAND_MAX: usize = 100;
+
+/// Prints the tree.
+pub(super) fn print(
+    context: &Context<'_>,
+    home: &Home,
+    run: &RunRecord,
+    journal: &Reader,
+    args: &Args,
+    scope: &Scope,
+) -> Result<()> {
+    let tree = Tree::read(journal, args, scope)?;
+    let mut out = context.ui.paged();
+    let (heading, dim) = (style::HEADING, style::DIM);
+    let when = quantity::moment(run.created_at);
+    writeln!(out, "{heading}{}{heading:#}  {when}  {}", run.id, runs::name(run, COMMAND_MAX))?;
+    tree.write(&mut out, args)?;
+    let now = home.now().timestamp();
+    let took = runs::duration(run, now).map(quantity::took).unwrap_or_default();
+    let state = if run.is_live() { "still runs, since" } else { "took" };
+    let commands = quantity::count(tree.commands.len() as u64, "command");
+    writeln!(out, "{dim}{state} {took}; {commands}{dim:#}")?;
+    if tree.hidden(args) {
+        writeln!(out, "{dim}what repeats and what is long was left out: `belay log {} --all`{dim:#}", run.id)?;
+    }
+    out.finish()
+}
+
+struct Tree {
+    commands: BTreeMap<u64, Command>,
+    /// What stands beneath each command, and under none what stands on its own.
+    beneath: BTreeMap<Option<u64>, Vec<Item>>,
+    deeds: BTreeMap<Option<u64>, Deeds>,
+}
+
+/// Something in the tree.
+#[derive(Clone)]
+struct Item {
+    seq: u64,
+    what: Shown,
+}
+
+#[derive(Clone)]
+enum Shown {
+    Command(u64),
+    Note(String),
+    /// So many commands that are alike, from this number to that.
+    Repeats { first: u64, last: u64, count: usize },
+}
+
+impl Tree {
+    fn read(journal: &Reader, args: &Args, scope: &Scope) -> Result<Tree> {
+        let failed = belay_session::Error::from;
+        let commands = journal.commands().map_err(failed)?;
+        let commands: BTreeMap<u64, Command> = commands.into_iter().map(|one| (one.exec.command, one)).collect();
+        let mut tree = Tree { commands, beneath: BTreeMap::new(), deeds: BTreeMap::new() };
+        tree.commands.retain(|number, _| scope.has(Some(*number)));
+        for (number, command) in &tree.commands {
+            let parent = command.exec.parent.filter(|parent| tree.commands.contains_key(parent));
+            let item = Item { seq: command.seq, what: Shown::Command(*number) };
+            tree.beneath.entry(parent).or_default().push(item);
+        }
+        tree.add_notes(journal, scope)?;
+        if !args.no_files {
+            let deeds = &mut tree.deeds;
+            let add = |change: belay_session::journal::Change| {
+                let by = change.change.by.and_then(|by| by.command);
+                if scope.has(by) {
+                    deeds.entry(by).or_insert_with(Deeds::default).add(&change.change);
+                }
+            };
+            journal.each_change(add).map_err(failed)?;
+        }
+        Ok(tree)
+    }
+
+    /// A snapshot stands beneath the command that asked for it, all else beneath the first command.
+    fn add_notes(&mut self, journal: &Reader, scope: &Scope) -> Result<()> {
+        let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none());
+        let mut seq = 0;
+        loop {
+            let entries = super::next(journal, seq, false)?;
+            let Some(last) = entries.last() else { break };
+            seq = last.seq;
+            for entry in &entries {
+                let Some(note) = follow::note(&entry.event.what) else { continue };
+                let asked = match &entry.event.what {
+                    What::Snapshot(taken) => taken.command.filter(|command| self.commands.contains_key(command)),
+                    _ => None,
+                };
+                if asked.is_none() && scope.only.is_some() {
+                    continue;
+                }
+                let before = first.is_some_and(|first| entry.seq < self.commands[&first].seq);
+                let over = matches!(entry.event.what, What::RunEnded(_));
+                let place = asked.or(first.filter(|_| !before && !over));
+                self.beneath.entry(place).or_default().push(Item { seq: entry.seq, what: Shown::Note(note) });
+            }
+        }
+        self.beneath.values_mut().for_each(|items| items.sort_by_key(|item| item.seq));
+        Ok(())
+    }
+
+    /// A tree can be as deep as there are commands, so it is walked with a stack of its own.
+    fn write(&self, out: &mut Out, args: &Args) -> Result<()> {
+        let mut stack: Vec<(usize, Item)> = self.items(None, args).into_iter().rev().map(|item| (0, item)).collect();
+        while let Some((depth, item)) = stack.pop() {
+            let indent = "  ".repeat(depth.min(DEPTH_MAX));
+            match &item.what {
+                Shown::Note(note) => {
+                    let style = style::CAUTION;
+                    writeln!(out, "{indent}{style}*{style:#} {note}")?;
+                }
+                Shown::Repeats { first, last, count } => self.write_repeats(out, &indent, (*first, *last, *count))?,
+                Shown::Command(number) => {
+                    self.write_command(out, &indent, *number)?;
+                    self.write_files(out, &indent, Some(*number), args)?;
+                    let beneath = self.items(Some(*number), args);
+                    stack.extend(beneath.into_iter().rev().map(|item| (depth + 1, item)));
+                }
+            }
+        }
+        if self.deeds.get(&None).is_some_and(|deeds| deeds.count() > 0) {
+            writeln!(out, "by nobody in the run, or nobody can tell:")?;
+            self.write_files(out, "", None, args)?;
+        }
+        Ok(())
+    }
+
+    /// What stands beneath a command, with repetitions taken together unless all is wanted.
+    fn items(&self, parent: Option<u64>, args: &Args) -> Vec<Item> {
+        let Some(items) = self.beneath.get(&parent) else { return Vec::new() };
+        if args.all {
+            return items.clone();
+        }
+        let alike = |a: &Item, b: &Item| self.plain_name(a).is_some_and(|name| self.plain_name(b) == Some(name));
+        let runs = items.chunk_by(alike);
+        runs.flat_map(|chunk| match (&chunk[0].what, &chunk[chunk.len() - 1].what) {
+            (Shown::Command(first), Shown::Command(last)) if chunk.len() >= REPEATS_MIN => {
+                let what = Shown::Repeats { first: *first, last: *last, count: chunk.len() };
+                vec![Item { seq: chunk[0].seq, what }]
+            }
+            _ => chunk.to_vec(),
+        })
+        .collect()
+    }
+
+    /// The program of a command that went well, changed nothing and started nothing.
+    fn plain_name(&self, item: &Item) -> Option<&[u8]> {
+        let Shown::Command(number) = item.what else { return None };
+        let command = self.commands.get(&number)?;
+        let quiet = self.deeds.get(&Some(number)).is_none_or(|deeds| deeds.count() == 0)
+            && !self.beneath.contains_key(&Some(number))
+            && command.ended == Some(Ended::Code(0));
+        let name = command.exec.argv.first().unwrap_or(&command.exec.exe).bytes();
+        quiet.then_some(name)
+    }
+
+    fn write_repeats(&self, out: &mut Out, indent: &str, (first, last, count): (u64, u64, usize)) -> Result<()> {
+        let (id, dim) = (style::ID, style::DIM);
+        let argv = self.commands.get(&first).map(|command| command.exec.argv.as_slice()).unwrap_or_default();
+        let line = past::command_line(argv, COMMAND_MAX / 2);
+        writeln!(out, "{indent}{id}#{first}–#{last}{id:#} {line} {dim}and {} alike{dim:#}", count - 1)?;
+        Ok(())
+    }
+
+    fn write_command(&self, out: &mut Out, indent: &str, number: u64) -> Result<()> {
+        let Some(command) = self.commands.get(&number) else { return Ok(()) };
+        let (id, dim) = (style::ID, style::DIM);
+        let line = past::command_line(&command.exec.argv, COMMAND_MAX);
+        write!(out, "{indent}{id}#{number}{id:#} {line}  ")?;
+        match command.ended {
+            None => write!(out, "{dim}(end not seen){dim:#}")?,
+            Some(Ended::Code(0)) => {}
+            Some(Ended::Replaced(next)) => write!(out, "{dim}became #{next}{dim:#} ")?,
+            ended => {
+                let (bad, word) = (style::BAD, if matches!(ended, Some(Ended::Code(_))) { "exit " } else { "" });
+                write!(out, "{bad}{word}{}{bad:#} ", past::end(ended))?;
+            }
+        }
+        let took = command.duration_ns.map(|nanos| quantity::took(Duration::from_nanos(nanos)));
+        writeln!(out, "{dim}{}{dim:#}", took.unwrap_or_default())?;
+        Ok(())
+    }
+
+    fn write_files(&self, out: &mut Out, indent: &str, command: Option<u64>, args: &Args) -> Result<()> {
+        let Some(deeds) = self.deeds.get(&command) else { return Ok(()) };
+        let max = if args.files || args.all { usize::MAX } else { FILES_MAX };
+        for (letter, name) in deeds.lines().take(max) {
+            let style = match letter {
+                'A' | 'B' => style::GOOD,
+                'D' => style::BAD,
+                _ => style::CAUTION,
+            };
+            writeln!(out, "{indent}    {style}{letter}{style:#} {name}")?;
+        }
+        let more = deeds.count().saturating_sub(max);
+        if more > 0 {
+            let dim = style::DIM;
+            writeln!(out, "{indent}    {dim}and {} more{dim:#}", quantity::count(more as u64, "path"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether something was left out.
+    fn hidden(&self, args: &Args) -> bool {
+        let many = |deeds: &Deeds| deeds.count() > FILES_MAX;
+        let repeats = |parent: &Option<u64>| {
+            self.items(*parent, args).iter().any(|item| matches!(item.what, Shown::Repeats { .. }))
+        };
+        let files = !args.files && !args.no_files && self.deeds.values().any(many);
+        !args.all && (files || self.beneath.keys().any(repeats))
+    }
+}

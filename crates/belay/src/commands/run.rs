@@ -1,0 +1,249 @@
+//! `belay run`: runs a command with a snapshot before it, a record of all that it does, and the way back.
+
+use std::ffi::OsString;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use belay_session::event::Raw;
+use belay_session::{Confinement, ConfinementEngine, Reach, suits};
+use belay_session::{Farewell, Request, RunClient, RunLimits, RunPlan, RunRecord, Workspace, is_findable};
+use belay_session::{parse_size, parse_span};
+
+use crate::context::Context;
+use crate::error::{Failure, Kind, Result};
+use crate::relay::{Outcome, Screen, relay};
+use crate::{profiles, summary, view};
+
+/// Run a command, and keep the way back
+///
+/// Takes a snapshot, then runs CMD and records every command that it starts and every file that changes, with
+/// snapshots at the right moments. Interactive programs keep their terminal. When it has ended, belay says what changed
+/// and how to take it back; the exit code is CMD's.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// A name for the run
+    #[arg(short, long, value_name = "NAME")]
+    label: Option<String>,
+
+    /// Do not wait: the run goes on without this terminal
+    #[arg(short, long)]
+    detach: bool,
+
+    /// Stop it after this time, such as 90s or 10m
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    time: Option<u64>,
+
+    /// Let it use no more memory than this, such as 2GiB
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
+
+    /// Let it have no more processes and threads than this
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    processes: Option<u64>,
+
+    /// What keeps the command in: the strongest that works, a jail or no run at all, or nothing
+    #[arg(long, value_name = "ENGINE", default_value = "auto")]
+    isolation: Isolation,
+
+    /// What a confined command may reach; without it, the profile that suits CMD
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+
+    /// Let a confined command read this too
+    #[arg(long, value_name = "PATH")]
+    ro: Vec<PathBuf>,
+
+    /// Let a confined command write this too
+    #[arg(long, value_name = "PATH")]
+    rw: Vec<PathBuf>,
+
+    /// Hide this from a confined command
+    #[arg(long, value_name = "PATH")]
+    hide: Vec<PathBuf>,
+
+    /// Make this very directory a workspace, even if it lies inside one
+    #[arg(long, hide_short_help = true)]
+    here: bool,
+
+    /// The command and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    command: Vec<OsString>,
+}
+
+/// What keeps a command in.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Isolation {
+    Auto,
+    Jail,
+    None,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay run -- claude
+  belay run --profile strict --ro ~/data -- ./agent.sh
+  belay run -- make test
+  belay run --time 10m --memory 2GiB -- ./agent.sh
+  belay run --detach --label nightly -- ./agent.sh
+  belay attach nightly
+
+Keys: Ctrl-] three times in a row leaves the run going on without you; `belay attach` comes back.
+
+Exit codes: CMD's own; 128 and the signal's number if a signal ended it; 125 if belay itself failed;
+126 if CMD cannot be executed; 127 if it cannot be found.";
+
+/// When belay itself fails.
+pub(crate) const BELAY_FAILED: u8 = 125;
+const NOT_FOUND: u8 = 127;
+
+fn seconds(text: &str) -> Result<u64, String> {
+    let span = parse_span(text).map_err(|error| error.to_string())?;
+    u64::try_from(span.as_secs()).ok().filter(|seconds| *seconds > 0).ok_or_else(|| "less than a second".to_owned())
+}
+
+fn bytes(text: &str) -> Result<u64, String> {
+    parse_size(text).map_err(|error| error.to_string())
+}
+
+/// Runs the command; whatever goes wrong with belay itself is told by an exit code of its own.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    run_or_fail(context, args).or_else(|failure| {
+        context.ui.fail(&failure);
+        Ok(ExitCode::from(BELAY_FAILED))
+    })
+}
+
+fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let directory = context.directory()?;
+    let argv: Vec<Vec<u8>> = args.command.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let path = std::env::var_os("PATH");
+    if !is_findable(&argv[0], path.as_ref().map(|path| path.as_bytes()), &directory) {
+        let name = view::path(args.command[0].as_ref());
+        context.ui.fail(&Failure::not_found(format!("{name} cannot be found")).untouched());
+        return Ok(ExitCode::from(NOT_FOUND));
+    }
+    let home = context.home()?;
+    let workspace = context.workspace_or_new(&home, &directory, args.here)?;
+    let screen = if args.detach { Screen::none() } else { Screen::find() };
+    let confinement = confinement(context, &args, &argv[0], &directory)?;
+    let plan = RunPlan {
+        argv,
+        cwd: directory.as_os_str().as_bytes().to_vec(),
+        label: args.label,
+        terminal: if args.detach { [true; 3] } else { screen.streams() },
+        size: screen.size(),
+        confinement,
+        limits: RunLimits { seconds: args.time, memory: args.memory, processes: args.processes },
+    };
+    let has_terminal = plan.terminal.contains(&true);
+    let record = workspace.create_run(&plan)?;
+    let mut client = supervised(&record, has_terminal, args.detach)?;
+    if args.detach {
+        return detached(context, client, &record);
+    }
+    if has_terminal {
+        let size = screen.size().unwrap_or_default();
+        client.ask(&Request::Attach(size)).map_err(|error| lost(&record, &error))?;
+    }
+    let screen = if has_terminal { screen } else { Screen::none() };
+    let outcome = relay(client, &screen, &mut |run| summary::begin(context, run));
+    match outcome.map_err(|error| lost(&record, &error))? {
+        Outcome::Ended(farewell) => ended(context, &workspace, &farewell),
+        Outcome::Detached => {
+            context.ui.say(format_args!("\n{0} goes on; `belay attach {0}` comes back to it.", record.id));
+            Ok(ExitCode::SUCCESS)
+        }
+        Outcome::Lost => Err(supervisor_gone(&record)),
+    }
+}
+
+/// What the command is confined to; a profile that is not there is an error before anything begins.
+fn confinement(context: &Context<'_>, args: &Args, program: &[u8], directory: &Path) -> Result<Confinement> {
+    let engine = match args.isolation {
+        Isolation::Auto => ConfinementEngine::Auto,
+        Isolation::Jail => ConfinementEngine::Jail,
+        Isolation::None => return Ok(Confinement::default()),
+    };
+    let profile = args.profile.clone().unwrap_or_else(|| suits(program).to_owned());
+    profiles::get(&profiles::read(context)?, &profile)?;
+    let mut paths = Vec::new();
+    for (given, reach) in [(&args.ro, Reach::Read), (&args.rw, Reach::Write), (&args.hide, Reach::Hide)] {
+        for path in given {
+            let path = directory.join(path);
+            // What is hidden need not be there; what is granted must be, or the run would miss it without a word.
+            if reach != Reach::Hide {
+                path.symlink_metadata().map_err(|error| {
+                    Failure::system(format!("cannot grant {}", view::path(&path)), &error).untouched()
+                })?;
+            }
+            paths.push((Raw::from(path.as_os_str().as_bytes()), reach));
+        }
+    }
+    Ok(Confinement { engine, profile, paths })
+}
+
+/// Starts the process that holds the run, and a connection to it.
+pub(crate) fn supervised(record: &RunRecord, is_terminal: bool, detach: bool) -> Result<RunClient> {
+    let cannot = |error: std::io::Error| Failure::system("cannot start the supervisor", &error).untouched();
+    let (client, channel) = RunClient::pair().map_err(cannot)?;
+    let mut command = Command::new("/proc/self/exe");
+    command.arg0("belay").arg("supervise").arg("--channel").arg(channel.as_raw_fd().to_string()).arg(&record.id);
+    if is_terminal && detach {
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    }
+    // It outlives us, and is nobody's to wait for then.
+    command.spawn().map_err(cannot)?;
+    Ok(client)
+}
+
+fn detached(context: &Context<'_>, mut client: RunClient, record: &RunRecord) -> Result<ExitCode> {
+    use belay_session::Answer;
+    loop {
+        match client.hear_answer().map_err(|error| lost(record, &error))? {
+            Some(Answer::Started(run)) => {
+                summary::begin(context, &run);
+                return summary::detached(context, &run).map(|()| ExitCode::SUCCESS);
+            }
+            Some(Answer::Ended(farewell)) => return never_began(&farewell),
+            Some(_) => {}
+            None => return Err(supervisor_gone(record)),
+        }
+    }
+}
+
+/// The summary, and CMD's exit code.
+pub(crate) fn ended(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &Farewell) -> Result<ExitCode> {
+    if farewell.unexecuted.is_some() || farewell.run.started_at.is_none() {
+        return never_began(farewell).inspect_err(|failure| context.ui.fail(failure)).or_else(|_| {
+            let code = farewell.run.exit_code().unwrap_or(BELAY_FAILED);
+            Ok(ExitCode::from(code))
+        });
+    }
+    summary::end(context, workspace, farewell)?;
+    Ok(ExitCode::from(farewell.run.exit_code().unwrap_or(BELAY_FAILED)))
+}
+
+fn never_began(farewell: &Farewell) -> Result<ExitCode> {
+    let words: Vec<String> = farewell.run.argv.iter().map(|word| crate::ui::escape::printable(word.bytes())).collect();
+    if let Some(errno) = farewell.unexecuted {
+        let error = std::io::Error::from_raw_os_error(errno);
+        let name = words.first().cloned().unwrap_or_default();
+        return Err(Failure::system(format!("{name} cannot be executed"), &error).untouched());
+    }
+    let why = farewell.run.because.clone().unwrap_or_else(|| "nobody knows why".to_owned());
+    Err(Failure::new(Kind::System, format!("the run did not begin: {why}")).untouched())
+}
+
+fn lost(record: &RunRecord, error: &std::io::Error) -> Failure {
+    Failure::system(format!("the connection to {} is lost", record.id), error)
+        .hint("`belay status` says how it stands, and puts in order what was left")
+}
+
+fn supervisor_gone(record: &RunRecord) -> Failure {
+    Failure::new(Kind::System, format!("the supervisor of {} is gone", record.id))
+        .hint("`belay status` says what still lives, and puts in order what was left")
+}

@@ -1,0 +1,210 @@
+//! `belay show`: one run on one screen.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::event::{Degraded, Ended, Lost, What};
+use belay_session::journal::{Command, Reader, Snapshot};
+use belay_session::{Home, RunRecord};
+use serde_json::json;
+
+use crate::commands::runs;
+use crate::context::Context;
+use crate::error::Result;
+use crate::past;
+use crate::summary;
+use crate::ui::escape::printable;
+use crate::ui::table::{Cell, Table};
+use crate::ui::{Out, quantity, style};
+use crate::view;
+
+/// Commands and snapshots that are shown.
+const ROWS_MAX: usize = 10;
+const COMMAND_MAX: usize = 70;
+
+/// Show one run: what protected it, what it changed, its snapshots, and how to take it back
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The run; the latest in this workspace by default
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay show
+  belay show @-2
+  belay show run_k8m2p1x0 --json";
+
+/// What is shown of a run.
+struct Sight {
+    commands: Vec<Command>,
+    /// Changes by command; those of nobody in the run under none.
+    changes: BTreeMap<Option<u64>, u64>,
+    snapshots: Vec<Snapshot>,
+    lost: Vec<Lost>,
+    degraded: Vec<Degraded>,
+}
+
+impl Sight {
+    fn of(journal: &Reader) -> belay_session::journal::Result<Sight> {
+        let (mut lost, mut degraded, mut seq) = (Vec::new(), Vec::new(), 0);
+        loop {
+            let entries = journal.events_but_files(seq, 4096)?;
+            let Some(last) = entries.last() else { break };
+            seq = last.seq;
+            for entry in entries {
+                match entry.event.what {
+                    What::Lost(one) => lost.push(one),
+                    What::Degraded(one) => degraded.push(one),
+                    _ => {}
+                }
+            }
+        }
+        let (commands, changes) = (journal.commands()?, journal.change_counts()?);
+        Ok(Sight { commands, changes, snapshots: journal.snapshots()?, lost, degraded })
+    }
+
+    /// The commands that changed most, with how much.
+    fn doers(&self) -> Vec<(Option<&Command>, u64)> {
+        let find = |number: u64| self.commands.iter().find(|command| command.exec.command == number);
+        let mut doers: Vec<_> = self.changes.iter().map(|(number, count)| (number.and_then(find), *count)).collect();
+        doers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        doers
+    }
+
+    fn failed(&self) -> u64 {
+        let failed = |command: &&Command| matches!(command.ended, Some(Ended::Code(1..) | Ended::Signal(_)));
+        self.commands.iter().filter(failed).count() as u64
+    }
+}
+
+/// Shows the run.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.settled_home()?;
+    let run = past::find(context, &home, args.run.as_deref())?;
+    let journal = home.journal(&run)?;
+    let sight = Sight::of(&journal).map_err(belay_session::Error::from)?;
+    if context.ui.json {
+        context.ui.print_json(&to_json(&home, &run, &sight))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = context.ui.paged();
+    head(&mut out, &home, &run, &sight)?;
+    doers(&mut out, &sight)?;
+    snapshots(&mut out, &sight)?;
+    hints(&mut out, &run, &sight)?;
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()> {
+    let (id, caution) = (style::ID, style::CAUTION);
+    let now = home.now().timestamp();
+    writeln!(out, "run          {id}{}{id:#}", run.id)?;
+    writeln!(out, "command      {}", runs::name(run, COMMAND_MAX))?;
+    writeln!(out, "workspace    {}", view::relative(run.root.bytes()))?;
+    writeln!(out, "began        {} ({})", quantity::moment(run.created_at), quantity::age(run.created_at, now))?;
+    let took = runs::duration(run, now).map(|took| format!(" after {}", quantity::took(took))).unwrap_or_default();
+    let because = run.because.as_ref().map(|why| format!(" ({})", printable(why.as_bytes()))).unwrap_or_default();
+    let end = match run.ended {
+        _ if run.is_live() => format!("still runs{took}"),
+        Some(Ended::Code(code)) => format!("exit code {code}{took}{because}"),
+        other => format!("{}{took}{because}", if other.is_some() { past::end(other) } else { "not seen".to_owned() }),
+    };
+    writeln!(out, "ended        {end}")?;
+    if let Some(protection) = &run.protection {
+        writeln!(out, "protection   {}", summary::in_force(protection))?;
+        for one in protection.degraded.iter().chain(&sight.degraded) {
+            let why = printable(one.why.as_bytes());
+            writeln!(out, "             {caution}weaker:{caution:#} {}: {why}", printable(one.layer.as_bytes()))?;
+        }
+    }
+    for one in &sight.lost {
+        let how_many = one.count.map_or_else(|| "some".to_owned(), quantity::grouped);
+        let source = printable(one.source.as_bytes());
+        writeln!(out, "             {caution}lost:{caution:#} {how_many} {source} events")?;
+    }
+    writeln!(out, "commands     {} ({} failed)", quantity::grouped(sight.commands.len() as u64), sight.failed())?;
+    writeln!(out, "changes      {}", quantity::grouped(sight.changes.values().sum()))?;
+    Ok(())
+}
+
+fn doers(out: &mut Out, sight: &Sight) -> Result<()> {
+    let doers = sight.doers();
+    if doers.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&["CHANGES", "COMMAND", ""]);
+    for (command, count) in doers.iter().take(ROWS_MAX) {
+        let (number, line) = match command {
+            Some(command) => {
+                (format!("#{}", command.exec.command), past::command_line(&command.exec.argv, COMMAND_MAX))
+            }
+            None => (String::new(), "nobody in the run, or nobody can tell".to_owned()),
+        };
+        table.row(vec![quantity::grouped(*count).into(), Cell::new(number, style::ID), line.into()]);
+    }
+    writeln!(out)?;
+    table.write(out)?;
+    more(out, doers.len(), "command")
+}
+
+fn snapshots(out: &mut Out, sight: &Sight) -> Result<()> {
+    if sight.snapshots.is_empty() {
+        return Ok(());
+    }
+    let mut table = Table::new(&["SNAPSHOT", "TYPE", "TAKEN", "CHANGES", "FOR"]);
+    let hidden = sight.snapshots.len().saturating_sub(ROWS_MAX);
+    // The first is the way back, so it stays when others are left out.
+    let shown = sight.snapshots.iter().take(1).chain(sight.snapshots.iter().skip(1).skip(hidden));
+    for one in shown {
+        let asked = one.taken.command.map(|command| format!("#{command}")).unwrap_or_default();
+        table.row(vec![
+            Cell::new(printable(one.taken.snapshot.as_deref().unwrap_or_default().as_bytes()), style::ID),
+            printable(one.taken.kind.as_bytes()).into(),
+            quantity::moment(one.at.timestamp()).into(),
+            quantity::grouped(one.stop.saturating_sub(one.start).cast_unsigned()).into(),
+            asked.into(),
+        ]);
+    }
+    writeln!(out)?;
+    table.write(out)?;
+    more(out, sight.snapshots.len(), "snapshot")
+}
+
+fn more(out: &mut Out, all: usize, noun: &str) -> Result<()> {
+    let dim = style::DIM;
+    let more = all.saturating_sub(ROWS_MAX) as u64;
+    if more > 0 {
+        writeln!(out, "{dim}and {} more{dim:#}", quantity::count(more, noun))?;
+    }
+    Ok(())
+}
+
+fn hints(out: &mut Out, run: &RunRecord, sight: &Sight) -> Result<()> {
+    let dim = style::DIM;
+    writeln!(out)?;
+    if let Some(snapshot) = &run.pre_run {
+        writeln!(out, "{dim}take all of it back:   belay rollback {snapshot}{dim:#}")?;
+    }
+    if let Some(number) = sight.doers().iter().find_map(|(command, _)| Some((*command)?.exec.command)) {
+        writeln!(out, "{dim}take back one command: belay undo --command {number}{dim:#}")?;
+    }
+    writeln!(out, "{dim}everything it did:     belay log {}{dim:#}", run.id)?;
+    Ok(())
+}
+
+fn to_json(home: &Home, run: &RunRecord, sight: &Sight) -> serde_json::Value {
+    let by_command = sight.doers().into_iter().map(|(command, changes)| {
+        let exec = command.map(|command| &command.exec);
+        json!({ "command": exec.map(|exec| exec.command), "argv": exec.map(|exec| &exec.argv), "changes": changes })
+    });
+    let snapshots = sight.snapshots.iter().map(|one| json!({ "at": one.at, "taken": one.taken,
+        "start_fs_event_id": one.start, "stop_fs_event_id": one.stop }));
+    json!({ "run": runs::to_json(home, run), "commands": sight.commands.len(), "failed": sight.failed(),
+        "changes": sight.changes.values().sum::<u64>(), "by_command": by_command.collect::<Vec<_>>(),
+        "snapshots": snapshots.collect::<Vec<_>>(), "lost": sight.lost, "degraded": sight.degraded })
+}

@@ -1,0 +1,66 @@
+//! `belay stop`: ends a run with everything that it started.
+
+use std::process::ExitCode;
+
+use belay_session::{Answer, Request, RunClient};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::ui::quantity::count;
+
+/// End a run, with everything that it started
+///
+/// Asks every process of the run to end, and kills those that live on after five seconds, daemons and orphans
+/// included. Then the run is put in order as usual: final snapshot, summary, journal.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Kill at once
+    #[arg(long)]
+    now: bool,
+
+    /// The run or watch; the latest that goes on in this workspace by default
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay stop
+  belay stop --now run_k8m2p1x0";
+
+/// Stops the run, and waits until it is over.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = home.find(&context.directory()?, &context.sources()?)?.map(|workspace| workspace.id().to_owned());
+    let is_here = |id: &str| workspace.as_deref().is_none_or(|here| here == id);
+    let record = home
+        .find_run(args.run.as_deref(), &|run| is_here(&run.workspace) && (run.is_live() || !run.living().is_empty()))?;
+    let connected = record.is_live().then(|| RunClient::connect(&home.run_dir(&record.id)).ok()).flatten();
+    let Some(mut client) = connected else {
+        let killed = record
+            .kill_living()
+            .map_err(|error| Failure::system(format!("not every process of {} could be ended", record.id), &error))?;
+        if killed == 0 {
+            return Err(Failure::not_found(format!("{} is over already", record.id)).untouched());
+        }
+        context.ui.say(format_args!("Ended {} that outlived {}.", count(killed as u64, "process"), record.id));
+        return Ok(ExitCode::SUCCESS);
+    };
+    let gone = |error: std::io::Error| Failure::system(format!("{} cannot be reached", record.id), &error);
+    client.ask(&Request::Stop { now: args.now }).map_err(gone)?;
+    while let Some(answer) = client.hear_answer().map_err(gone)? {
+        if let Answer::Ended(farewell) = answer {
+            if context.ui.json {
+                context.ui.print_json(&json!({ "run": farewell.run }))?;
+            } else {
+                context.ui.say(format_args!("Stopped {}.", record.id));
+            }
+            crate::summary::say_left(context, &farewell.run, &farewell.left);
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    Err(Failure::not_found(format!("the supervisor of {} went away while stopping", record.id))
+        .hint("`belay status` puts in order what was left"))
+}

@@ -1,0 +1,116 @@
+//! `belay why`: whether a confined command can reach something, and which rule decides that.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use belay_session::jail::denied_call;
+use belay_session::{Ground, Subject};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::profiles;
+use crate::ui::escape;
+
+/// Say whether a confined command can reach something, and which rule decides
+///
+/// What is asked about is a path, a host, a system call or a variable. Something with a slash, or that is there, is a
+/// path; the name of a call that is refused is a call; `$NAME` is a variable; a name with a dot is a host. A flag says
+/// it outright.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The path, host, system call or variable
+    what: String,
+
+    /// Under this profile
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    profile: String,
+
+    /// It is a path
+    #[arg(long, group = "kind")]
+    path: bool,
+
+    /// It is a host
+    #[arg(long, group = "kind")]
+    host: bool,
+
+    /// It is a system call
+    #[arg(long, group = "kind")]
+    call: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay why ~/.ssh/id_ed25519
+  belay why .git/hooks --profile claude
+  belay why registry.npmjs.org --profile strict
+  belay why mount
+  belay why '$AWS_SECRET_ACCESS_KEY'";
+
+/// Explains a decision.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let profile = profiles::get(&profiles::read(context)?, &args.profile)?;
+    let directory = context.directory()?;
+    let home = context.home()?;
+    let workspace = home.find(&directory, &context.sources()?)?;
+    let user_home = context
+        .environment
+        .user_home
+        .clone()
+        .ok_or_else(|| Failure::not_found("nobody says where your home is").untouched().hint("set HOME"))?;
+    let ground = Ground {
+        workspace: workspace.as_ref().map_or(directory.as_path(), |workspace| workspace.path()),
+        home: &user_home,
+        belay: &context.environment.home,
+    };
+    let subject = subject(&args, &directory);
+    let why = profile.why(&subject, &ground);
+    if context.ui.json {
+        context.ui.print_json(&json!({
+            "subject": args.what, "profile": profile.name, "decision": why.decision, "rule": why.rule,
+            "origin": why.origin, "instead": why.instead,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let printable = |text: &str| escape::printable(text.as_bytes());
+    let mut out = context.ui.out();
+    writeln!(out, "{}: {}", printable(&args.what), printable(&why.decision))?;
+    match &why.origin {
+        Some(origin) => writeln!(out, "  rule: {} (profile {})", printable(&why.rule), printable(origin))?,
+        None => writeln!(out, "  rule: {}", printable(&why.rule))?,
+    }
+    if let Some(instead) = &why.instead {
+        writeln!(out, "  otherwise with: {}", printable(instead))?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn subject(args: &Args, directory: &std::path::Path) -> Subject {
+    let what = &args.what;
+    let path = directory.join(what);
+    match () {
+        () if args.host => Subject::Host(what.clone()),
+        () if args.call => Subject::Call(what.clone()),
+        () if args.path || what.contains('/') || path.symlink_metadata().is_ok() => Subject::Path(plain(&path)),
+        () if what.starts_with('$') => Subject::Variable(what[1..].to_owned()),
+        () if denied_call(what).is_some() => Subject::Call(what.clone()),
+        () if what.contains(['.', ':']) || what == "localhost" => Subject::Host(what.clone()),
+        () => Subject::Call(what.clone()),
+    }
+}
+
+/// The path without `.` and `..`; what is asked about need not be there.
+fn plain(path: &std::path::Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            std::path::Component::ParentDir => drop(plain.pop()),
+            std::path::Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}

@@ -1,0 +1,65 @@
+//! Runs that are looked at afterwards: which one is meant, and how a command and its end read on one line.
+
+use belay_session::event::{Ended, Raw};
+use belay_session::{Home, RunRecord};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::escape::printable;
+
+/// The run that is called so; by default the latest of this workspace, or of all outside of one.
+pub(crate) fn find(context: &Context<'_>, home: &Home, name: Option<&str>) -> Result<RunRecord> {
+    let here = workspace_here(context, home);
+    let is_here = |run: &RunRecord| here.as_deref().is_none_or(|here| run.workspace == here);
+    Ok(home.find_run(name, &is_here)?)
+}
+
+/// The id of the workspace that holds the current directory, if one does.
+pub(crate) fn workspace_here(context: &Context<'_>, home: &Home) -> Option<String> {
+    let found = home.find(&context.directory().ok()?, &context.sources().ok()?).ok()??;
+    Some(found.id().to_owned())
+}
+
+/// Arguments as one line of at most `max` characters; those that a shell would split are quoted.
+pub(crate) fn command_line(argv: &[Raw], max: usize) -> String {
+    let mut line = String::new();
+    for (index, word) in argv.iter().enumerate() {
+        if index > 0 {
+            line.push(' ');
+        }
+        let text = printable(word.bytes());
+        let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^~\\".contains(c);
+        match !text.is_empty() && text.chars().all(plain) {
+            true => line.push_str(&text),
+            false => line.push_str(&format!("'{}'", text.replace('\'', "'\\''"))),
+        }
+        if line.chars().count() > max {
+            let cut: String = line.chars().take(max.saturating_sub(1)).collect();
+            return cut + "…";
+        }
+    }
+    line
+}
+
+/// How a command ended: `0`, `3`, `SIG9`, or nothing while it runs.
+pub(crate) fn end(ended: Option<Ended>) -> String {
+    match ended {
+        None => String::new(),
+        Some(Ended::Code(code)) => code.to_string(),
+        Some(Ended::Signal(signal)) => format!("signal {signal}"),
+        Some(Ended::Replaced(number)) => format!("became #{number}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_one_harmless_line() {
+        let argv = |words: &[&str]| words.iter().map(|word| Raw::from(*word)).collect::<Vec<_>>();
+        assert_eq!(command_line(&argv(&["git", "commit", "-m", "fix bug"]), 80), "git commit -m 'fix bug'");
+        assert_eq!(command_line(&argv(&["a", "", "it's\n\x1b[2J"]), 80), "a '' 'it'\\''s\\n\\x1b[2J'");
+        assert_eq!(command_line(&argv(&["echo", &"x".repeat(100_000)]), 10), "echo xxxx…");
+    }
+}

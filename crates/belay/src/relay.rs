@@ -1,0 +1,228 @@
+//! Between a person's terminal and a run: keys go in, what the run shows comes out, signals are passed on.
+//!
+//! The terminal hands on every key while the run is attached and this process is in its foreground; it gets its old
+//! mode back whatever happens.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use belay_session::{
+    Answer, Farewell, Frame, RawMode, Request, RunClient, RunRecord, TerminalSize, catch_signals, is_foreground,
+    terminal_size,
+};
+
+/// Ctrl-], which detaches when it is typed three times in a row.
+pub(crate) const DETACH_KEY: u8 = 0x1d;
+const DETACH_COUNT: usize = 3;
+
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGQUIT: i32 = 3;
+const SIGUSR1: i32 = 10;
+const SIGUSR2: i32 = 12;
+const SIGTERM: i32 = 15;
+const SIGWINCH: i32 = 28;
+
+/// How a connection to a run ended.
+pub(crate) enum Outcome {
+    /// The run is over.
+    Ended(Box<Farewell>),
+    /// The person left, or the terminal did; the run goes on.
+    Detached,
+    /// The run is gone without a word.
+    Lost,
+}
+
+/// Which parts of a terminal a run is shown at.
+pub(crate) struct Screen {
+    keys: Option<OwnedFd>,
+    shown: Option<Shown>,
+}
+
+#[derive(Clone, Copy)]
+enum Shown {
+    Out,
+    Err,
+}
+
+impl Screen {
+    /// The terminal that this process has; none of it where it has none.
+    pub(crate) fn find() -> Screen {
+        let shown = match (io::stdout().is_terminal(), io::stderr().is_terminal()) {
+            (true, _) => Some(Shown::Out),
+            (false, true) => Some(Shown::Err),
+            (false, false) => None,
+        };
+        let keys = match io::stdin().is_terminal() {
+            true => io::stdin().as_fd().try_clone_to_owned().ok(),
+            // `echo x | belay run -- less`: the program reads its keys from the terminal all the same.
+            false if shown.is_some() => File::options().read(true).write(true).open("/dev/tty").ok().map(OwnedFd::from),
+            false => None,
+        };
+        Screen { keys, shown }
+    }
+
+    /// No terminal at all.
+    pub(crate) fn none() -> Screen {
+        Screen { keys: None, shown: None }
+    }
+
+    /// Which of a command's streams should be a terminal of the run's own: those that are one here.
+    pub(crate) fn streams(&self) -> [bool; 3] {
+        let is = [io::stdin().is_terminal(), io::stdout().is_terminal(), io::stderr().is_terminal()];
+        // A terminal at one end only is handed through: a pipeline or a file is at the other.
+        let wanted = is[1] || (is[0] && is[2]);
+        is.map(|is| is && wanted)
+    }
+
+    /// How large it is.
+    pub(crate) fn size(&self) -> Option<TerminalSize> {
+        let found = self.keys.as_ref().and_then(terminal_size).or_else(|| terminal_size(io::stdout()));
+        found.map(|size| TerminalSize { rows: size.rows, columns: size.columns })
+    }
+}
+
+/// What the threads of a relay share.
+#[derive(Default)]
+struct Shared {
+    raw: Mutex<Option<RawMode>>,
+    detached: Mutex<bool>,
+}
+
+/// Connects this process with a run until one of them leaves; `started` is told when the command begins.
+pub(crate) fn relay(
+    mut client: RunClient,
+    screen: &Screen,
+    started: &mut dyn FnMut(&RunRecord),
+) -> io::Result<Outcome> {
+    let shared = Arc::new(Shared::default());
+    let signals = catch_signals(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH])?;
+    pass_signals(signals, client.another()?, Arc::clone(&shared), screen.keys_clone()?);
+    if let Some(keys) = screen.keys_clone()? {
+        pass_keys(keys, client.another()?, Arc::clone(&shared));
+    }
+    let outcome = show(&mut client, screen, started, &shared);
+    // Not dropped before: whatever the run shows at its end is meant for the mode that it set up.
+    shared.raw.lock().expect("no holder panics").take();
+    outcome
+}
+
+impl Screen {
+    fn keys_clone(&self) -> io::Result<Option<OwnedFd>> {
+        self.keys.as_ref().map(OwnedFd::try_clone).transpose()
+    }
+}
+
+fn show(
+    client: &mut RunClient,
+    screen: &Screen,
+    started: &mut dyn FnMut(&RunRecord),
+    shared: &Shared,
+) -> io::Result<Outcome> {
+    loop {
+        match client.hear() {
+            Ok(Some(Frame::Data(data))) => {
+                // A terminal that is gone is noticed by its hangup.
+                let _ = match screen.shown {
+                    Some(Shown::Out) => io::stdout().write_all(&data).and_then(|()| io::stdout().flush()),
+                    Some(Shown::Err) => io::stderr().write_all(&data),
+                    None => Ok(()),
+                };
+            }
+            Ok(Some(Frame::Text(Answer::Started(record)))) => started(&record),
+            Ok(Some(Frame::Text(Answer::Ended(farewell)))) => return Ok(Outcome::Ended(farewell)),
+            Ok(Some(Frame::Text(_))) => {}
+            Ok(None) | Err(_) if *shared.detached.lock().expect("no holder panics") => return Ok(Outcome::Detached),
+            Ok(None) | Err(_) => return Ok(Outcome::Lost),
+        }
+    }
+}
+
+/// Passes signals on to the run; a hangup leaves it alone.
+fn pass_signals(mut signals: File, mut client: RunClient, shared: Arc<Shared>, keys: Option<OwnedFd>) {
+    thread::spawn(move || {
+        let mut byte = [0];
+        while signals.read_exact(&mut byte).is_ok() {
+            let sent = match i32::from(byte[0]) {
+                SIGHUP => {
+                    detach(&shared, &client);
+                    return;
+                }
+                SIGWINCH => match keys.as_ref().and_then(terminal_size) {
+                    Some(size) => client.ask(&Request::Resize(TerminalSize { rows: size.rows, columns: size.columns })),
+                    None => Ok(()),
+                },
+                signal => client.ask(&Request::Signal(signal)),
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Passes keys on to the run while this process is in the foreground.
+fn pass_keys(keys: OwnedFd, mut client: RunClient, shared: Arc<Shared>) {
+    const LOOK_EVERY: Duration = Duration::from_millis(200);
+    thread::spawn(move || {
+        let mut source = File::from(keys);
+        let mut buffer = [0; 4096];
+        let mut in_a_row = 0;
+        loop {
+            if !is_foreground(&source) {
+                shared.raw.lock().expect("no holder panics").take();
+                thread::sleep(LOOK_EVERY);
+                continue;
+            }
+            {
+                let mut raw = shared.raw.lock().expect("no holder panics");
+                if raw.is_none() {
+                    *raw = RawMode::enter(&source).ok();
+                }
+            }
+            let length = match source.read(&mut buffer) {
+                Ok(0) | Err(_) => return,
+                Ok(length) => length,
+            };
+            in_a_row = detach_keys(in_a_row, &buffer[..length]);
+            if in_a_row >= DETACH_COUNT {
+                detach(&shared, &client);
+                return;
+            }
+            if client.type_keys(&buffer[..length]).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// How many detach keys in a row were typed last.
+fn detach_keys(before: usize, keys: &[u8]) -> usize {
+    keys.iter().fold(before, |count, key| match *key {
+        _ if count >= DETACH_COUNT => count,
+        DETACH_KEY => count + 1,
+        _ => 0,
+    })
+}
+
+fn detach(shared: &Shared, client: &RunClient) {
+    *shared.detached.lock().expect("no holder panics") = true;
+    client.hang_up();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_detach_keys_in_a_row_detach() {
+        assert_eq!(detach_keys(0, b"\x1d\x1d"), 2);
+        assert_eq!(detach_keys(2, b"\x1d"), 3);
+        assert_eq!(detach_keys(2, b"x\x1d"), 1);
+        assert_eq!(detach_keys(0, b"\x1d\x1d\x1dx"), 3);
+    }
+}

@@ -1,0 +1,219 @@
+//! Undo of one step: show what would change and what stays, ask, carry it out, tell how to take it back.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::store::{Clash, Conflict, MtimePolicy};
+use belay_session::{RevertPlan, RevertRequest, Reverted, Stage, StepInfo, StepName, Workspace};
+use serde_json::{Map, Value, json};
+
+use crate::commands::rollback::{How, Mtime};
+use crate::context::Context;
+use crate::error::{Kind, Result};
+use crate::ui::escape::{printable, put_path};
+use crate::ui::quantity;
+use crate::view::{self, changes};
+
+/// On a terminal a plan is a screenful; `--dry-run` shows all of it.
+const LINES_MAX: usize = 30;
+
+/// Takes one step back and keeps what came later.
+pub(crate) fn revert(context: &Context<'_>, workspace: &Workspace<'_>, step: StepName, how: &How) -> Result<ExitCode> {
+    let mtime = how.mtime.map(|mtime| match mtime {
+        Mtime::Exact => MtimePolicy::Exact,
+        Mtime::Fresh => MtimePolicy::Fresh,
+    });
+    let request = RevertRequest { step, mtime };
+    if how.dry_run {
+        return dry_run(context, workspace, &request);
+    }
+    if !how.yes && !ask(context, workspace, &request)? {
+        return Ok(ExitCode::SUCCESS);
+    }
+    carry_out(context, workspace, &request)
+}
+
+fn plan(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertRequest) -> Result<RevertPlan> {
+    let meter = context.ui.meter("Looking");
+    Ok(workspace.plan_revert(request, context.work(&meter))?)
+}
+
+fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertRequest) -> Result<ExitCode> {
+    let plan = plan(context, workspace, request)?;
+    if context.ui.json {
+        context.ui.print_json(&plan_json(&plan))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = context.ui.paged();
+    write_plan(&mut out, &plan, usize::MAX)?;
+    out.finish()?;
+    if !plan.changes.is_empty() {
+        context.ui.say("Nothing was changed (dry run).");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the plan and asks; `false` when there is nothing to do.
+fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertRequest) -> Result<bool> {
+    if !context.ui.is_interactive() {
+        context.ui.confirm("")?;
+    }
+    let plan = plan(context, workspace, request)?;
+    let mut out = context.ui.out();
+    write_plan(&mut out, &plan, LINES_MAX)?;
+    out.finish()?;
+    if plan.changes.is_empty() {
+        return Ok(false);
+    }
+    context.ui.confirm("Go ahead?")?;
+    Ok(true)
+}
+
+fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertRequest) -> Result<ExitCode> {
+    let ui = context.ui;
+    let meter = ui.meter("Capturing");
+    let reverted = workspace.revert(request, context.work(&meter), &mut |stage| match stage {
+        Stage::Capturing | Stage::Restored => {}
+        Stage::Captured(safety) => {
+            ui.say(format_args!("Creating safety snapshot of current state... done ({})", safety.id));
+        }
+        Stage::Restoring(_) => meter.phase("Restoring"),
+    })?;
+    drop(meter);
+    if ui.json {
+        ui.print_json(&reverted_json(&reverted))?;
+    } else {
+        report(context, &reverted);
+    }
+    let left = reverted.outcome.iter().flat_map(|outcome| &outcome.left).any(view::is_shortfall);
+    let is_whole = reverted.conflicts.is_empty() && !left;
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(Kind::Incomplete.exit_code()) })
+}
+
+fn report(context: &Context<'_>, reverted: &Reverted) {
+    let ui = context.ui;
+    let what = printable(reverted.step.what.as_bytes());
+    match &reverted.outcome {
+        Some(outcome) => {
+            let paths = quantity::count(outcome.changed, "path");
+            ui.say(format_args!("Undoing {what}... done ({paths} changed)"));
+            view::say_left(ui, &outcome.left);
+        }
+        None if reverted.conflicts.is_empty() => {
+            ui.say(format_args!("Nothing to do: nothing of {what} is left in the workspace."));
+        }
+        None => ui.say(format_args!("Nothing was changed.")),
+    }
+    for conflict in &reverted.conflicts {
+        ui.warn(format_args!("left as it is: {}", conflict_line(conflict)));
+    }
+    if reverted.outcome.is_some() {
+        ui.say("\nTo undo: belay undo");
+    }
+}
+
+fn write_plan(out: &mut dyn Write, plan: &RevertPlan, lines_max: usize) -> Result<()> {
+    let what = printable(plan.step.what.as_bytes());
+    if plan.changes.is_empty() && plan.conflicts.is_empty() {
+        writeln!(out, "Nothing to do: nothing of {what} is left in the workspace.")?;
+        return Ok(());
+    }
+    writeln!(out, "Undo {what}, {}:", between(&plan.step))?;
+    let lines = changes::collapse(plan.changes.iter().map(changes::Line::from));
+    for line in lines.iter().take(lines_max) {
+        writeln!(out, "  {}", line.plan())?;
+    }
+    if let Some(more) = lines.len().checked_sub(lines_max).filter(|more| *more > 0) {
+        writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
+    }
+    for conflict in &plan.conflicts {
+        writeln!(out, "  stays: {}", conflict_line(conflict))?;
+    }
+    Ok(())
+}
+
+fn between(step: &StepInfo) -> String {
+    match &step.after {
+        Some(after) => format!("which lies between {} and {}", step.before.id, after.id),
+        None => format!("which lies between {} and now", step.before.id),
+    }
+}
+
+fn conflict_line(conflict: &Conflict) -> String {
+    let beside = match &conflict.beside {
+        Some(beside) => format!("; the version before it is {}", view::relative(beside)),
+        None => String::new(),
+    };
+    format!("{} ({}){beside}", view::relative(&conflict.path), clash_words(conflict.clash))
+}
+
+fn clash_words(clash: Clash) -> &'static str {
+    match clash {
+        Clash::BothChanged => "it was changed later, in the same place",
+        Clash::NotText => "it was changed later, and is no text",
+        Clash::RemovedLater => "it was removed later",
+        Clash::MadeThenChanged => "it was made by this step and changed later",
+        Clash::Retyped => "something of another type is there now",
+        Clash::Doubtful => "somebody else changed it in the same interval, and nobody can tell what is whose",
+        Clash::Repository => "the repository was changed later, or by others too; use git to go back in it",
+        Clash::Database => "another file of the same database stays",
+        Clash::NotCaptured => "it was not captured",
+    }
+}
+
+fn clash_name(clash: Clash) -> &'static str {
+    match clash {
+        Clash::BothChanged => "both-changed",
+        Clash::NotText => "not-text",
+        Clash::RemovedLater => "removed-later",
+        Clash::MadeThenChanged => "made-then-changed",
+        Clash::Retyped => "retyped",
+        Clash::Doubtful => "doubtful",
+        Clash::Repository => "repository",
+        Clash::Database => "database",
+        Clash::NotCaptured => "not-captured",
+    }
+}
+
+fn conflict_json(conflict: &Conflict) -> Value {
+    let mut object = Map::new();
+    put_path(&mut object, "path", &conflict.path);
+    object.insert("why".to_owned(), clash_name(conflict.clash).into());
+    if let Some(beside) = &conflict.beside {
+        put_path(&mut object, "beside", beside);
+    }
+    object.into()
+}
+
+fn step_json(step: &StepInfo) -> Value {
+    json!({
+        "what": step.what,
+        "run": step.run,
+        "before": step.before.id,
+        "after": step.after.as_ref().map(|after| &after.id),
+    })
+}
+
+fn plan_json(plan: &RevertPlan) -> Value {
+    json!({
+        "kind": "revert",
+        "dry_run": true,
+        "step": step_json(&plan.step),
+        "changes": plan.changes.iter().map(view::change_json).collect::<Vec<_>>(),
+        "conflicts": plan.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
+    })
+}
+
+fn reverted_json(reverted: &Reverted) -> Value {
+    let outcome = reverted.outcome.as_ref();
+    let left = outcome.map(|outcome| outcome.left.iter().map(view::left_json).collect::<Vec<_>>());
+    json!({
+        "kind": "revert",
+        "step": step_json(&reverted.step),
+        "safety": outcome.and_then(|outcome| outcome.safety.as_ref()).map(view::snapshot_json),
+        "target": outcome.map(|outcome| view::snapshot_json(&outcome.target)),
+        "changed": outcome.map_or(0, |outcome| outcome.changed),
+        "left": left.unwrap_or_default(),
+        "conflicts": reverted.conflicts.iter().map(conflict_json).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,142 @@
+//! What belay says when a run begins and when it has ended.
+
+use belay_session::event::{ExecSource, FileSource, Isolation, Protection};
+use belay_session::{Deed, Farewell, RunRecord, Workspace};
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::escape::printable;
+use crate::ui::quantity::{self, count};
+use crate::ui::style;
+
+/// Commands named in a summary.
+const DEEDS_MAX: usize = 5;
+/// Characters of a command in a summary.
+const COMMAND_MAX: usize = 60;
+
+/// Says what protects the run, and what does not.
+pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
+    let Some(protection) = &run.protection else { return };
+    let snapshot = run.pre_run.as_deref().unwrap_or("no snapshot before it");
+    context.ui.say(format_args!("belay: {} ({snapshot}; {})\r", run.id, in_force(protection)));
+    for one in protection.degraded.iter().filter(|one| one.layer != "jail") {
+        context.ui.say(format_args!(
+            "belay: weaker than it could be: {}: {}\r",
+            one.layer,
+            printable(one.why.as_bytes())
+        ));
+    }
+}
+
+/// What is in force, in a few words.
+pub(crate) fn in_force(protection: &Protection) -> String {
+    let exec = match protection.exec {
+        ExecSource::None => "commands are not recorded",
+        ExecSource::Ebpf => "commands by eBPF",
+        ExecSource::Ptrace => "commands by ptrace",
+    };
+    let files = match protection.files {
+        FileSource::None => "file changes are not recorded",
+        FileSource::Fanotify => "files by fanotify",
+        FileSource::Inotify => "files by inotify",
+    };
+    let isolation = match protection.isolation {
+        Isolation::None => "NOT CONFINED",
+        Isolation::Jail => "in a jail",
+        Isolation::Landlock => "confined by Landlock",
+        Isolation::Vm => "in a virtual machine",
+    };
+    format!("{exec}, {files}, {isolation}")
+}
+
+/// Says how to come back to a run that goes on by itself; its id is the output.
+pub(crate) fn detached(context: &Context<'_>, run: &RunRecord) -> Result<()> {
+    use std::io::Write;
+    if context.ui.json {
+        return context.ui.print_json(run);
+    }
+    let mut out = context.ui.out();
+    writeln!(out, "{}", run.id)?;
+    out.finish()?;
+    context.ui.hint(format_args!("`belay attach {0}`, `belay logs {0} -f`, `belay stop {0}`", run.id));
+    Ok(())
+}
+
+/// Says what a run did and how to take it back; as JSON, on standard error, since standard output is the command's.
+pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &Farewell) -> Result<()> {
+    if context.ui.json {
+        context.ui.tell(to_json(workspace, farewell));
+        return Ok(());
+    }
+    let (ui, run) = (context.ui, &farewell.run);
+    let dim = style::DIM;
+    ui.say(format_args!("{dim}belay: {}{dim:#}", headline(farewell)));
+    for deed in farewell.by_command.iter().take(DEEDS_MAX) {
+        ui.say(format_args!("{dim}  {:>7}  {}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
+    }
+    if run.totals.lost > 0 {
+        ui.warn(format_args!(
+            "{} went unseen; the snapshots are complete all the same",
+            count(run.totals.lost, "event")
+        ));
+    }
+    if farewell.gaps > 0 {
+        ui.warn(format_args!("the last snapshot lacks {}; `belay status` names them", count(farewell.gaps, "path")));
+    }
+    if run.final_snapshot.is_none() && run.protection.as_ref().is_some_and(|protection| protection.snapshots) {
+        ui.warn("the snapshot after the run failed; `belay snapshot` takes one, `belay log` says why");
+    }
+    say_left(context, run, &farewell.left);
+    if run.pre_run.is_some() && farewell.paths > 0 {
+        ui.say(format_args!("{dim}To take it all back: belay rollback @pre-run   what it did: belay log{dim:#}"));
+    }
+    Ok(())
+}
+
+fn headline(farewell: &Farewell) -> String {
+    let run = &farewell.run;
+    let because = run.because.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let totals = run.totals;
+    format!(
+        "{} ended{because}: {}, {} changed, {}",
+        run.id,
+        count(totals.commands, "command"),
+        count(farewell.paths, "path"),
+        count(totals.snapshots, "snapshot")
+    )
+}
+
+fn name_of(deed: &Deed) -> String {
+    let Some(number) = deed.command else { return "by somebody outside the run, or nobody can tell".to_owned() };
+    let words: Vec<String> = deed.argv.iter().map(|word| printable(word.bytes())).collect();
+    let line: String = words.join(" ").chars().take(COMMAND_MAX).collect();
+    format!("[{number}] {line}")
+}
+
+/// Names processes that outlived their run.
+pub(crate) fn say_left(context: &Context<'_>, run: &RunRecord, left: &[(u32, String)]) {
+    if left.is_empty() {
+        return;
+    }
+    let lives = if left.len() == 1 { "lives on and is" } else { "live on and are" };
+    context.ui.warn(format_args!(
+        "{} of {} {lives} no longer recorded:",
+        count(left.len() as u64, "process").replace("processs", "processes"),
+        run.id
+    ));
+    for (pid, command) in left.iter().take(DEEDS_MAX) {
+        context.ui.tell(format_args!("  {pid}  {}", printable(command.as_bytes())));
+    }
+    context.ui.hint(format_args!("`belay stop {}` ends them", run.id));
+}
+
+fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
+    let deed = |deed: &Deed| json!({ "command": deed.command, "argv": deed.argv, "changes": deed.changes });
+    json!({ "run": farewell.run, "path": workspace.path().to_string_lossy(),
+        "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
+        "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
+        "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
+        "gaps": farewell.gaps,
+    })
+}

@@ -1,0 +1,198 @@
+//! The controller of a run: detached and attached, stopped, killed, and held still during a rollback.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::running::{is_alive, records, until};
+use crate::world::World;
+
+/// A daemon that left its session and its parent, twice; its pid is in the file.
+const DAEMON: &str = "setsid sh -c 'setsid sh -c \"echo \\$\\$ > daemon.pid; exec sleep 300\" & exit' &";
+
+fn daemon_of(world: &World) -> u32 {
+    until("the daemon began", || {
+        std::fs::read(world.workspace.join("daemon.pid")).is_ok_and(|pid| pid.ends_with(b"\n"))
+    });
+    world.read("daemon.pid").trim().parse().expect("a pid")
+}
+
+fn supervisor_of(world: &World) -> u32 {
+    records(world)[0]["supervisor"]["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("a pid")
+}
+
+fn kill(pid: u32, signal: &str) {
+    let sent = Command::new("kill").args([format!("-{signal}"), pid.to_string()]).stderr(Stdio::null()).status();
+    assert!(sent.is_ok(), "kill(1) is missing");
+}
+
+#[test]
+fn a_detached_run_goes_on_has_a_log_and_can_be_waited_for() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let id = world.ok(&[
+        "run",
+        "-q",
+        "--detach",
+        "--label",
+        "nightly",
+        "--",
+        "sh",
+        "-c",
+        "test -t 1 && echo on a terminal; read line; echo got $line; exit 4",
+    ]);
+    let id = id.trim().to_owned();
+    until("it shows something", || {
+        std::fs::read(world.workspace.home().join("runs").join(&id).join("console.log"))
+            .is_ok_and(|log| !log.is_empty())
+    });
+    assert!(world.ok(&["logs", "nightly"]).contains("on a terminal"));
+    // Not a terminal here: keys cannot be typed, but the end can be waited for.
+    let attached = world.command(&["attach", "nightly"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    world.ok(&["stop", "nightly"]);
+    let output = attached.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(143), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(records(&world)[0]["because"], "stopped");
+    assert_eq!(world.belay(&["attach", &id]).code, 7);
+}
+
+#[test]
+fn stop_ends_the_whole_tree() {
+    for now in [false, true] {
+        let mut world = World::new();
+        world.workspace.file("a", "a");
+        let script = format!("trap '' TERM HUP; {DAEMON} sleep 300; sleep 300");
+        world.ok(&["run", "-q", "--detach", "--", "sh", "-c", &script]);
+        let daemon = daemon_of(&world);
+        assert!(is_alive(daemon));
+        world.ok(if now { &["stop", "--now"] } else { &["stop"] });
+        assert!(!is_alive(daemon), "the daemon outlived the stop");
+        assert_eq!(records(&world)[0]["state"], "ended");
+    }
+}
+
+#[test]
+fn what_outlives_its_run_is_named_and_can_be_stopped() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["run", "--", "sh", "-c", &format!("{DAEMON} sleep 0.5")]);
+    let daemon = daemon_of(&world);
+    assert!(is_alive(daemon) && ran.stderr.contains("no longer recorded"), "{ran}");
+    world.ok(&["stop"]);
+    assert!(!is_alive(daemon));
+    assert_eq!(world.belay(&["stop"]).code, 3);
+}
+
+#[test]
+fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let mut client = world.command(&["run", "--", "sh", "-c", &format!("echo b > b; {DAEMON} sleep 0.2; sleep 300")]);
+    let mut client = client.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let daemon = daemon_of(&world);
+    std::thread::sleep(Duration::from_millis(500));
+    kill(supervisor_of(&world), "KILL");
+    assert_eq!(client.wait().unwrap().code(), Some(125));
+    let said = world.belay(&["status"]);
+    assert!(said.stderr.contains("the controller of") && said.stderr.contains("no longer recorded"), "{said}");
+    let run = records(&world).remove(0);
+    assert_eq!((run["state"].as_str(), run["because"].as_str()), (Some("lost"), Some("controller lost")));
+    assert!(run["final_snapshot"].is_string(), "{run}");
+    assert!(!world.belay(&["status"]).stderr.contains("the controller of"), "it is said once");
+    assert!(is_alive(daemon));
+    world.ok(&["stop"]);
+    assert!(!is_alive(daemon));
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+}
+
+#[test]
+fn a_terminated_controller_stops_its_run_in_order() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["run", "-q", "--detach", "--", "sleep", "300"]);
+    until("it runs", || records(&world)[0]["state"] == "running");
+    kill(supervisor_of(&world), "TERM");
+    until("it ended", || records(&world)[0]["state"] == "ended");
+    assert_eq!(records(&world)[0]["because"], "stopped");
+}
+
+#[test]
+fn a_signal_to_the_client_reaches_the_command() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let mut command = world.command(&[
+        "run",
+        "-q",
+        "--",
+        "sh",
+        "-c",
+        "trap 'exit 9' INT; echo > begun; while :; do sleep 0.05; done",
+    ]);
+    let mut client = command.spawn().unwrap();
+    until("the command began", || world.has("begun"));
+    kill(client.id(), "INT");
+    assert_eq!(client.wait().unwrap().code(), Some(9));
+}
+
+#[test]
+fn nothing_of_a_run_moves_while_files_are_swapped() {
+    let mut world = World::new();
+    (0..1_500).for_each(|number| drop(world.workspace.file(format!("d{}/{number}", number % 20), "before")));
+    let log = world.workspace.outside().join("log");
+    let script =
+        format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());
+    world.ok(&["run", "-q", "--detach", "--", "bash", "-c", &script]);
+    until("everything changed", || world.has("ready"));
+    let outcome = world.json(&["rollback", "-y", "@pre-run"]);
+    let nanos = |text: &str| text.parse::<jiff::Timestamp>().expect("a moment").as_nanosecond();
+    let from = nanos(outcome["safety"]["created_at"].as_str().expect("a moment"));
+    let timeline = std::fs::read_dir(world.workspace.home().join("workspaces")).unwrap().flatten();
+    let text: String = timeline
+        .filter_map(|dir| std::fs::read(dir.path().join("timeline")).ok())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .collect();
+    let at = text.split("\"rewind\"").nth(1).and_then(|rest| rest.split("\"at\":\"").nth(1)).expect("a rewind");
+    let to = nanos(at.split('"').next().unwrap());
+    until("the run goes on", || last_of(&log) > to);
+    let during = lines_of(&log).into_iter().filter(|moment| (from..to).contains(moment)).count();
+    assert_eq!(during, 0, "the run wrote {during} times while files were swapped");
+    assert_eq!(world.read("d0/0"), "before");
+    world.ok(&["stop", "--now"]);
+}
+
+fn lines_of(log: &std::path::Path) -> Vec<i128> {
+    std::fs::read_to_string(log).unwrap_or_default().lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+fn last_of(log: &std::path::Path) -> i128 {
+    lines_of(log).last().copied().unwrap_or(0)
+}
+
+#[test]
+fn a_run_can_take_itself_back() {
+    let mut world = World::new();
+    world.workspace.file("a", "good\n");
+    let belay = env!("CARGO_BIN_EXE_belay");
+    let script = format!("echo bad > a; {belay} rollback -y @pre-run && cat a");
+    let ran = world.belay(&["run", "-q", "--", "timeout", "20", "sh", "-c", &script]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "good\n"), "{ran}");
+}
+
+#[test]
+fn a_rollback_that_dies_leaves_nobody_frozen() {
+    let mut world = World::new();
+    (0..3_000).for_each(|number| drop(world.workspace.file(format!("d{}/{number}", number % 20), "before")));
+    let log = world.workspace.outside().join("log");
+    let script =
+        format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());
+    world.ok(&["run", "-q", "--detach", "--", "bash", "-c", &script]);
+    until("everything changed", || world.has("ready"));
+    let mut rollback = world.command(&["rollback", "-q", "-y", "@pre-run"]);
+    let mut rollback = rollback.stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(60));
+    rollback.kill().unwrap();
+    rollback.wait().unwrap();
+    let before = last_of(&log);
+    until("the run goes on", || last_of(&log) > before);
+    world.ok(&["stop", "--now"]);
+}

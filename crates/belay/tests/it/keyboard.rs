@@ -1,0 +1,175 @@
+//! Interactive programs in a real terminal: tmux types keys and reads the screen.
+
+use std::process::Command;
+
+use belay_testkit::skip;
+
+use crate::running::{records, until};
+use crate::world::World;
+
+/// A terminal with a shell in the workspace.
+struct Terminal {
+    socket: String,
+}
+
+impl Terminal {
+    fn open(world: &World) -> Option<Terminal> {
+        if Command::new("tmux").arg("-V").output().is_err() {
+            skip("no tmux");
+            return None;
+        }
+        let socket = world.workspace.base().join("tmux").display().to_string();
+        let terminal = Terminal { socket };
+        let home = world.workspace.home().display().to_string();
+        let started = terminal.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "80",
+            "-y",
+            "24",
+            "-e",
+            &format!("BELAY_HOME={home}"),
+            "-e",
+            "PS1=ready> ",
+            "-e",
+            "HISTFILE=",
+            "-c",
+            &world.workspace.path().display().to_string(),
+            "bash",
+            "--norc",
+            "--noprofile",
+        ]);
+        assert!(started, "tmux does not start");
+        terminal.shows("ready>");
+        Some(terminal)
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> bool {
+        let mut command = Command::new("tmux");
+        command.env_remove("TMUX").args(["-S", &self.socket]).args(arguments);
+        command.output().is_ok_and(|output| output.status.success())
+    }
+
+    fn keys(&self, keys: &[&str]) {
+        let mut arguments = vec!["send-keys"];
+        arguments.extend(keys);
+        assert!(self.tmux(&arguments));
+    }
+
+    fn line(&self, text: &str) {
+        assert!(self.tmux(&["send-keys", "-l", text]));
+        self.keys(&["Enter"]);
+    }
+
+    fn screen(&self) -> String {
+        let output = Command::new("tmux").env_remove("TMUX").args(["-S", &self.socket, "capture-pane", "-p"]).output();
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
+    }
+
+    #[track_caller]
+    fn shows(&self, text: &str) {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while !self.screen().contains(text) {
+            assert!(std::time::Instant::now() < deadline, "{text:?} is not shown:\n{}", self.screen());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+const BELAY: &str = env!("CARGO_BIN_EXE_belay");
+
+#[test]
+fn a_shell_has_job_control_and_the_terminal_comes_back_as_it_was() {
+    let world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    terminal.line(&format!("stty -a | md5sum > before; {BELAY} run -q -- env PS1='inside> ' bash --norc --noprofile"));
+    terminal.shows("inside>");
+    terminal.line("sleep 300");
+    terminal.keys(&["C-z"]);
+    terminal.shows("Stopped");
+    terminal.line("fg");
+    terminal.keys(&["C-c"]);
+    terminal.line("echo code $?; jobs; echo in-$((40+2))");
+    terminal.shows("code 130");
+    terminal.shows("in-42");
+    terminal.line("exit 3");
+    terminal.line("echo outer $?; stty -a | md5sum | cmp - before && echo same-mode");
+    terminal.shows("outer 3");
+    terminal.shows("same-mode");
+}
+
+#[test]
+fn an_editor_fills_the_screen_and_follows_its_size() {
+    let world = World::new();
+    world.workspace.file("text", "first line\n");
+    if Command::new("vim").arg("--version").output().is_err() {
+        return skip("no vim");
+    }
+    let Some(terminal) = Terminal::open(&world) else { return };
+    terminal.line(&format!("{BELAY} run -q -- vim -u NONE -N text"));
+    terminal.shows("first line");
+    assert!(terminal.tmux(&["resize-window", "-x", "100", "-y", "40"]));
+    terminal.keys(&["Escape"]);
+    terminal.line(":put =&lines . 'x' . &columns");
+    terminal.shows("40x100");
+    terminal.line(":wq");
+    terminal.line("echo code $?");
+    terminal.shows("code 0");
+    assert!(world.read("text").contains("40x100"));
+    assert_eq!(records(&world)[0]["state"], "ended");
+}
+
+#[test]
+fn leaving_and_coming_back() {
+    let world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    terminal.line(&format!("{BELAY} run -- env PS1='inside> ' bash --norc --noprofile"));
+    terminal.shows("inside>");
+    terminal.keys(&["C-]", "C-]", "C-]"]);
+    terminal.shows("goes on");
+    assert_eq!(records(&world)[0]["state"], "running");
+    terminal.line(&format!("clear; {BELAY} attach"));
+    terminal.shows("inside>");
+    terminal.line("echo back-$((1+1)); exit 5");
+    terminal.shows("back-2");
+    terminal.line("echo code $?");
+    terminal.shows("code 5");
+}
+
+#[test]
+fn the_end_of_the_terminal_is_not_the_end_of_the_run() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    terminal.line(&format!("{BELAY} run -- sh -c 'echo > begun; sleep 2; echo > later; sleep 300'"));
+    until("it began", || world.has("begun"));
+    drop(terminal);
+    until("it went on", || world.has("later"));
+    assert_eq!(records(&world)[0]["state"], "running");
+    world.ok(&["stop", "--now"]);
+    assert_eq!(records(&world)[0]["state"], "ended");
+}
+
+#[test]
+fn a_run_in_the_background_of_a_shell_goes_on() {
+    let world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    terminal.line(&format!(
+        "{BELAY} run -q -- sh -c 'sleep 1; echo out-$((1+2)); echo > done' & sleep 3; jobs; fg; echo mode-$?"
+    ));
+    until("it ended", || world.has("done"));
+    terminal.shows("out-3");
+    terminal.shows("mode-");
+}

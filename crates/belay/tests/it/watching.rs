@@ -1,0 +1,40 @@
+//! `belay watch`: the same record without a command.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use crate::running::{records, until};
+use crate::world::World;
+
+#[test]
+fn a_watch_records_changes_and_is_ended_by_stop() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["watch", "-q", "--detach"]);
+    assert_eq!(world.ok(&["watch", "--list"]).lines().count(), 1);
+    let again = world.belay(&["watch", "--detach"]);
+    assert!(again.stderr.contains("watched already"), "{again}");
+    world.workspace.file("b", "new").remove("a");
+    std::thread::sleep(Duration::from_millis(300));
+    world.ok(&["stop"]);
+    let run = records(&world).remove(0);
+    assert_eq!((run["state"].as_str(), run["argv"].as_array().map(Vec::len)), (Some("ended"), Some(0)));
+    assert!(run["totals"]["changes"].as_u64() >= Some(2), "{run}");
+    assert_eq!(world.ok(&["watch", "--list"]), "");
+    world.ok(&["rollback", "-y", "@pre-run"]);
+    assert!(world.has("a") && !world.has("b"));
+}
+
+#[test]
+fn several_directories_are_watched_until_ctrl_c() {
+    let world = World::new();
+    world.workspace.file("one/a", "a").file("two/a", "a");
+    let mut watch = world.command(&["watch", "one", "two"]);
+    let mut watch = watch.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    until("both are watched", || records(&world).iter().filter(|run| run["state"] == "running").count() == 2);
+    std::thread::sleep(Duration::from_millis(200));
+    let sent = std::process::Command::new("kill").args(["-INT", &watch.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+    assert!(records(&world).iter().all(|run| run["state"] == "ended"));
+}

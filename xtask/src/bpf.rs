@@ -1,0 +1,81 @@
+//! The programs that belay-trace loads into the kernel: built from their source, or compared with it.
+//!
+//! The object is committed, so that whoever builds belay needs no clang.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+const FOLDER: &str = "crates/belay-trace/bpf";
+const SOURCE: &str = "commands.bpf.c";
+const OBJECT: &str = "commands.bpf.o";
+
+/// The same bytes on every machine: no paths, and no debugging sections but the types that the loader reads.
+const FLAGS: [&str; 9] =
+    ["-target", "bpfel", "-mcpu=v3", "-O2", "-g", "-Wall", "-Werror", "-fdebug-compilation-dir=.", "-c"];
+
+/// The compiler that made the committed object; another one may choose other instructions.
+const CLANG: &str = "clang version 14.";
+
+/// Runs the command.
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    let check = match arguments {
+        [] => false,
+        [check] if check == "--check" => true,
+        _ => return super::usage("bpf takes --check or nothing"),
+    };
+    match build(check) {
+        Ok(said) => {
+            println!("bpf: {said}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("bpf: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build(check: bool) -> Result<String, String> {
+    let version = Command::new("clang").arg("--version").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    if check && !version.contains(CLANG) {
+        return Ok(format!("skipped: no {CLANG}"));
+    }
+    let folder = super::project().join(FOLDER);
+    let built = folder.join(format!("{OBJECT}.new"));
+    let made = compile(&folder, &built);
+    let result = made.and_then(|()| if check { compare(&folder, &built) } else { replace(&folder, &built) });
+    // It is gone already if it became the object.
+    let _ = std::fs::remove_file(&built);
+    result
+}
+
+fn compile(folder: &Path, built: &Path) -> Result<(), String> {
+    let mut clang = Command::new("clang");
+    clang.current_dir(folder).args(FLAGS).arg(SOURCE).arg("-o").arg(built);
+    succeed(clang)?;
+    let mut strip = Command::new("llvm-strip");
+    strip.arg("-g").arg(built);
+    succeed(strip)
+}
+
+fn succeed(mut command: Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{command:?}: {status}")),
+        Err(error) => Err(format!("{command:?}: {error}")),
+    }
+}
+
+fn compare(folder: &Path, built: &Path) -> Result<String, String> {
+    let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    if read(&folder.join(OBJECT))? == read(built)? {
+        return Ok(format!("{OBJECT} is what {SOURCE} says"));
+    }
+    Err(format!("{OBJECT} is not what {SOURCE} says; run cargo xtask bpf and commit it"))
+}
+
+fn replace(folder: &Path, built: &Path) -> Result<String, String> {
+    std::fs::rename(built, folder.join(OBJECT)).map_err(|error| format!("{OBJECT}: {error}"))?;
+    Ok(format!("{OBJECT} is new"))
+}
