@@ -318,7 +318,7 @@ impl Draft<'_> {
         };
         let (old, new) = (key(now), key(target));
         self.opened += 1;
-        if self.opened % NODES_KEPT_MAX == 0 {
+        if self.opened.is_multiple_of(NODES_KEPT_MAX) {
             self.view.store().forget_nodes();
         }
         self.frames.push(Frame {
