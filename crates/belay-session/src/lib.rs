@@ -71,8 +71,8 @@ pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
 pub use belay_event as event;
-pub use belay_journal as journal;
 pub use belay_jail as jail;
+pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};

@@ -7,8 +7,8 @@ use crate::context::Context;
 use crate::error::Result;
 
 pub(crate) mod attach;
-pub(crate) mod blame;
 pub(crate) mod audit;
+pub(crate) mod blame;
 pub(crate) mod cat;
 pub(crate) mod changes;
 pub(crate) mod completions;

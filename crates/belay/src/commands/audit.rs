@@ -129,7 +129,11 @@ fn print(context: &Context<'_>, verdict: &Verdict, bundle: bool) -> Result<()> {
         writeln!(out, "left out      {}", count(verdict.redacted, "event"))?;
     }
     for (name, root) in [("tree before", &verdict.root_before), ("tree after", &verdict.root_after)] {
-        writeln!(out, "{name:<13} {}", root.as_deref().map_or_else(|| "not recorded".to_owned(), |root| printable(root.as_bytes())))?;
+        writeln!(
+            out,
+            "{name:<13} {}",
+            root.as_deref().map_or_else(|| "not recorded".to_owned(), |root| printable(root.as_bytes()))
+        )?;
     }
     out.finish()
 }

@@ -202,8 +202,10 @@ fn to_json(home: &Home, run: &RunRecord, sight: &Sight) -> serde_json::Value {
         let exec = command.map(|command| &command.exec);
         json!({ "command": exec.map(|exec| exec.command), "argv": exec.map(|exec| &exec.argv), "changes": changes })
     });
-    let snapshots = sight.snapshots.iter().map(|one| json!({ "at": one.at, "taken": one.taken,
-        "start_fs_event_id": one.start, "stop_fs_event_id": one.stop }));
+    let snapshots = sight.snapshots.iter().map(|one| {
+        json!({ "at": one.at, "taken": one.taken,
+        "start_fs_event_id": one.start, "stop_fs_event_id": one.stop })
+    });
     json!({ "run": runs::to_json(home, run), "commands": sight.commands.len(), "failed": sight.failed(),
         "changes": sight.changes.values().sum::<u64>(), "by_command": by_command.collect::<Vec<_>>(),
         "snapshots": snapshots.collect::<Vec<_>>(), "lost": sight.lost, "degraded": sight.degraded })

@@ -69,7 +69,11 @@ enum Shown {
     Command(u64),
     Note(String),
     /// So many commands that are alike, from this number to that.
-    Repeats { first: u64, last: u64, count: usize },
+    Repeats {
+        first: u64,
+        last: u64,
+        count: usize,
+    },
 }
 
 impl Tree {
