@@ -34,7 +34,8 @@ pub use beside::Beside;
 pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
-    advise_sequential, clone_file, data_extents, file_xattrs, punch_or_extend, set_file_mtime, watch_mappings,
+    advise_sequential, clone_file, clone_range, data_extents, file_xattrs, punch_or_extend, set_file_mtime,
+    watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
 pub use handle::{Handle, Located, handle_of, open_handle, path_of};
