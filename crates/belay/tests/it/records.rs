@@ -13,8 +13,8 @@ fn lines(text: &str) -> Vec<Value> {
 /// A world in which one run made, changed and removed something, and failed.
 fn after_a_run() -> World {
     let mut world = World::new();
-    world.workspace.write("gone.txt", "old\n");
-    world.workspace.write("kept.txt", "old\n");
+    world.workspace.file("gone.txt", "old\n");
+    world.workspace.file("kept.txt", "old\n");
     let script =
         "echo new > made.txt; echo more >> kept.txt; /bin/rm gone.txt; : > \"$(printf 'odd\\033[31m')\"; exit 3";
     let ran = world.belay(&["run", "--", "sh", "-c", script]);
