@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use belay_event::{At, Ended, Event, Rewound, RunEnded, What};
+use belay_event::{At, Ended, Event, Isolation, Rewound, RunEnded, What};
 use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
@@ -349,10 +349,13 @@ impl<'w> Supervisor<'w> {
     /// After the loop: last events, last snapshots, the end of the journal.
     pub(super) fn settle(&mut self) {
         self.control.tell_all(&Answer::Finishing);
-        if self.record.because.is_some() {
-            self.kill();
-        }
         self.reap();
+        let is_confined = self.record.protection.as_ref().is_some_and(|now| now.isolation != Isolation::None);
+        // What is confined would end with us anyway, but after the last snapshot.
+        if self.record.because.is_some() || is_confined {
+            self.kill();
+            self.reap();
+        }
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }

@@ -170,6 +170,21 @@ fn limits_hold_or_are_said_not_to() {
 }
 
 #[test]
+fn a_confined_run_leaves_nothing_behind() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["run", "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 & exit 3"]);
+    let run = records(&world).remove(0);
+    if run["protection"]["isolation"] == "none" {
+        world.ok(&["stop"]);
+        return skip("no jail");
+    }
+    assert_eq!(ran.code, 3, "{ran}");
+    assert!(!ran.stderr.contains("no longer recorded"), "{ran}");
+    assert_eq!(world.belay(&["stop"]).code, 3);
+}
+
+#[test]
 fn an_ordinary_user_has_the_same() {
     let Some(user) = OrdinaryUser::find() else { return };
     let home = user.directory();
