@@ -17,6 +17,7 @@ mod still;
 mod supervisor;
 mod tally;
 mod tree;
+mod unseen;
 mod wire;
 
 use std::os::unix::net::UnixStream;

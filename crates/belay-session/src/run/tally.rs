@@ -24,6 +24,8 @@ pub(super) struct Tally {
     changes: HashMap<Option<u64>, u64>,
     paths: HashSet<u64>,
     paths_more: u64,
+    /// Old and new names of what was renamed, with everything beneath it.
+    moved: HashSet<u64>,
 }
 
 impl Tally {
@@ -45,9 +47,10 @@ impl Tally {
                 if self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command) {
                     *self.changes.entry(command).or_default() += 1;
                 }
-                let path = change.to.as_ref().unwrap_or(&change.path);
-                let hash = blake3::hash(path.bytes());
-                let short = u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes"));
+                if let Some(to) = change.to.as_ref().filter(|_| self.moved.len() < PATHS_MAX) {
+                    self.moved.extend([short(change.path.bytes()), short(to.bytes())]);
+                }
+                let short = short(change.to.as_ref().unwrap_or(&change.path).bytes());
                 if self.paths.len() < PATHS_MAX {
                     self.paths.insert(short);
                 } else if !self.paths.contains(&short) {
@@ -58,6 +61,15 @@ impl Tally {
             What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
             _ => {}
         }
+    }
+
+    /// Whether an event told of the path, or moved a directory above it; true of all if there were too many to remember.
+    pub(super) fn knows(&self, path: &[u8]) -> bool {
+        if self.paths_more > 0 || self.moved.len() >= PATHS_MAX || self.paths.contains(&short(path)) {
+            return true;
+        }
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).any(|end| self.moved.contains(&short(&path[..end])))
     }
 
     /// How many different paths changed.
@@ -80,6 +92,11 @@ impl Tally {
         deeds.truncate(DEEDS_MAX);
         deeds
     }
+}
+
+fn short(path: &[u8]) -> u64 {
+    let hash = blake3::hash(path);
+    u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes"))
 }
 
 fn cut(argv: &[Raw]) -> Vec<Raw> {
