@@ -112,3 +112,47 @@ fn cut(argv: &[Raw]) -> Vec<Raw> {
     }
     kept
 }
+
+#[cfg(test)]
+mod tests {
+    use belay_event::{Action, Actor, At, Exec, FileChange};
+
+    use super::*;
+
+    fn event(what: What) -> Event {
+        Event::new(At::from_unix_nanos(1), what)
+    }
+
+    fn change(path: &str, command: u64) -> Event {
+        let by = Some(Actor { pid: None, command: Some(command), exact: true });
+        event(What::File(FileChange {
+            action: Action::Modified,
+            path: path.into(),
+            to: None,
+            dir: false,
+            size: None,
+            by,
+        }))
+    }
+
+    #[test]
+    fn changes_are_counted_by_command_and_paths_once() {
+        let mut tally = Tally::default();
+        let argv = vec!["sh".into(), Raw::from(vec![b'x'; 2_000])];
+        let (exe, cwd) = (Raw::default(), Raw::default());
+        let exec = Exec { command: 1, parent: None, pid: 1, ppid: 0, uid: 0, argv, exe, cwd, cut: false };
+        tally.observe(&event(What::Exec(exec)));
+        [change("a", 1), change("a", 1), change("b", 2)].iter().for_each(|event| tally.observe(event));
+        assert_eq!((tally.totals.commands, tally.totals.changes, tally.paths()), (1, 3, 2));
+        let deeds = tally.deeds();
+        assert_eq!((deeds[0].command, deeds[0].changes, deeds[1].command), (Some(1), 2, Some(2)));
+        assert_eq!(deeds[0].argv.iter().map(|word| word.bytes().len()).sum::<usize>(), ARGV_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_storm_of_paths_does_not_fill_the_memory() {
+        let mut tally = Tally::default();
+        (0..PATHS_MAX + 500).for_each(|number| tally.observe(&change(&number.to_string(), 1)));
+        assert_eq!((tally.paths(), tally.paths.len()), (PATHS_MAX as u64 + 500, PATHS_MAX));
+    }
+}
