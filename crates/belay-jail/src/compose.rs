@@ -35,6 +35,18 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("dev/stdout", "/proc/self/fd/1"),
 ];
 
+/// Where a directory with its kept changes is mounted when nothing but it is wanted.
+pub(crate) const MERGED: &str = "merged";
+
+/// A root with nothing but a directory and its kept changes.
+pub(crate) fn merged(kept: &Kept) -> Result<Vec<Step>> {
+    let mut composer = Composer { kept: vec![kept.clone()], ..Composer::default() };
+    composer.steps.push(Step::NewRoot);
+    composer.directory(MERGED, 0o755);
+    composer.overlay(&kept.path, plain(MERGED))?;
+    Ok(composer.steps)
+}
+
 /// The steps so far, and the directories that they made.
 #[derive(Default)]
 struct Composer {

@@ -85,8 +85,25 @@ fn keep_changes_on(disk: &Path) {
     ];
     assert_eq!(kept_changes(&kept).unwrap(), expected);
 
+    // The whole can be looked at from outside, and only through the handle.
+    let merged = belay_sys::Root::from_fd(belay_jail::merged(&kept).unwrap());
+    let top = merged.dir(b"").unwrap();
+    assert_eq!(top.read_file("moved"), "kept");
+    assert!(top.stat(b"gone").is_err());
+    assert_eq!(merged.dir(b"old").unwrap().read_file("fresh"), "z\n");
+
     // Another program goes on where the first one ended.
     assert_eq!(world.says(&format!("cat {}/moved", workspace.display())), "kept");
+}
+
+trait ReadFile {
+    fn read_file(&self, name: &str) -> String;
+}
+
+impl ReadFile for belay_sys::Dir {
+    fn read_file(&self, name: &str) -> String {
+        std::io::read_to_string(self.open_read(name.as_bytes()).unwrap()).unwrap()
+    }
 }
 
 fn read(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Layer, Policy};
+use belay_jail::{Access, Identity, Layer, Network, Policy};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
@@ -183,6 +183,10 @@ pub(super) fn hold(
     let held = belay_jail::hold(policy, launch, |_| Ok(()))?;
     let note = |why: &String| Degraded { layer: "jail".into(), why: why.clone() };
     degraded.extend(held.degraded().iter().map(note));
+    if policy.network == Network::Shared {
+        let why = "the command has the machine's network; the profile strict has none".to_owned();
+        degraded.push(Degraded { layer: "network".into(), why });
+    }
     let isolation = match held.layers().contains(&Layer::Namespaces) {
         true => Isolation::Jail,
         false => Isolation::Landlock,

@@ -132,6 +132,26 @@ pub(super) fn receive_byte(control: RawFd) -> bool {
     }
 }
 
+/// Sends a report and a descriptor with it.
+pub(super) fn send_with(control: RawFd, words: &[i32; 3], fd: RawFd) {
+    // SAFETY: a zeroed msghdr is valid; the buffers are local, as long as we say, and large enough for one descriptor.
+    unsafe {
+        let mut part = libc::iovec { iov_base: words.as_ptr().cast_mut().cast(), iov_len: size_of_val(words) };
+        let mut space = [0_u64; 8];
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = space.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<RawFd>() as u32) as _;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = libc::SCM_RIGHTS;
+        (*header).cmsg_len = libc::CMSG_LEN(size_of::<RawFd>() as u32) as _;
+        libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(fd);
+        libc::sendmsg(control, &raw const message, libc::MSG_NOSIGNAL);
+    }
+}
+
 pub(super) fn close(fd: RawFd) {
     // SAFETY: the child has one thread and nobody in it uses the descriptor any more.
     unsafe { libc::close(fd) };
