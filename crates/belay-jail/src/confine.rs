@@ -160,7 +160,7 @@ fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Op
     let terminal = recipe.stdio.as_ref().and_then(|stdio| terminal_of(stdio[0].as_fd()));
     let mut steps = compose::identity(policy.identity);
     steps.extend(compose::machine(&policy.host_name, policy.network));
-    steps.extend(compose::root(layout, &policy.limits, terminal.as_deref())?);
+    steps.extend(compose::root(layout, policy, terminal.as_deref())?);
     steps.extend(limits(&policy.limits));
     steps.push(Step::NoNewPrivileges);
     if let Some(rights) = rights {
@@ -357,8 +357,8 @@ impl Running {
         self.program.kill().map_err(|source| Error::Program { what: "kill", source })
     }
 
-    /// Leaves it to somebody who reaps and ends it and whatever it started.
-    pub fn leave(self) -> Result<belay_sys::Process> {
+    /// Leaves it to somebody who reaps it; ending the second process, if there is one, ends all that it started.
+    pub fn leave(self) -> Result<(belay_sys::Process, Option<belay_sys::Process>)> {
         self.program.leave().map_err(|source| Error::Program { what: "find", source })
     }
 

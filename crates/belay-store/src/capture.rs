@@ -7,6 +7,7 @@ mod hand;
 mod judge;
 mod links;
 mod patch;
+mod share;
 mod sqlite;
 
 use std::collections::HashMap;

@@ -4,7 +4,7 @@
 //! created or renamed name after [`Disk::sync_dir`] of its directory.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,10 @@ pub trait DiskFile: Send + Sync {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
     /// How long the file is.
     fn len(&self) -> io::Result<u64>;
+    /// Makes `to` begin with so many bytes from `offset`, by sharing the disk's blocks; both are whole blocks.
+    fn share_to(&self, _offset: u64, _len: u64, _to: &File) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Whether the file has no bytes.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
@@ -43,6 +47,10 @@ pub trait DiskFile: Send + Sync {
 pub trait DiskWrite: Send {
     /// Appends all of `bytes`.
     fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Goes on at `at` with all of `from`, by sharing the disk's blocks; returns how long the file is then.
+    fn share(&mut self, _from: &File, _at: u64) -> io::Result<u64> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Makes all that was appended durable.
     fn sync(&mut self) -> io::Result<()>;
 }
@@ -148,11 +156,20 @@ impl DiskFile for File {
     fn len(&self) -> io::Result<u64> {
         Ok(self.metadata()?.len())
     }
+
+    fn share_to(&self, offset: u64, len: u64, to: &File) -> io::Result<()> {
+        belay_sys::clone_range(self, (offset, len), to, 0)
+    }
 }
 
 impl DiskWrite for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.write_all(bytes)
+    }
+
+    fn share(&mut self, from: &File, at: u64) -> io::Result<u64> {
+        belay_sys::clone_range(from, (0, 0), self, at)?;
+        self.seek(io::SeekFrom::End(0))
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -106,7 +106,7 @@ fn side_by_side(store: &Store, placed: &[((u64, u64), Hash)], live: &KeySet) -> 
         part.iter().try_for_each(|(_, key)| references(store, &store.read(key)?, live, &mut needed))?;
         Ok(needed)
     };
-    let mut parts = placed.chunks(placed.len().div_ceil(threads));
+    let mut parts = placed.chunks(placed.len().div_ceil(threads).max(1));
     let Some(first) = parts.next() else { return Vec::new() };
     std::thread::scope(|scope| {
         let others: Vec<_> = parts.map(|part| scope.spawn(move || find(part))).collect();

@@ -1,6 +1,7 @@
 //! The store: objects by hash, in packs that are written once and never changed.
 
 mod batch;
+mod clones;
 mod maintain;
 mod reader;
 
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, RwLock};
 
 pub(crate) use batch::repack;
 pub use batch::{Batch, Worker};
+pub(crate) use clones::{Piece, SHARED_BYTES_MIN};
 pub(crate) use maintain::MOVE_LOCK;
 pub(crate) use reader::Reader;
 

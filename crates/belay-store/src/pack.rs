@@ -14,7 +14,7 @@ mod read;
 mod write;
 
 pub(crate) use read::Pack;
-pub(crate) use write::{PackWriter, Sealed};
+pub(crate) use write::{PackWriter, Sealed, Shared};
 
 pub(crate) const MAGIC: &[u8; 8] = b"BELAYPK1";
 pub(crate) const END_MAGIC: &[u8; 8] = b"BELAYEND";
@@ -22,6 +22,8 @@ pub(crate) const TRAILER_LEN: u64 = 64;
 pub(crate) const BLOCK_ROW: usize = 28;
 pub(crate) const OBJECT_ROW: usize = 44;
 pub(crate) const FANOUT_LEN: usize = 257 * 4;
+/// Where the bytes begin that a pack shares with a file: at the second block of the disk.
+pub(crate) const SHARED_AT: u64 = 4096;
 
 /// Where a block is, and how it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,6 +47,27 @@ pub fn clone_file(from: &File, to: &File) -> io::Result<()> {
     Ok(rustix::fs::ioctl_ficlone(to, from)?)
 }
 
+/// Makes `to` share so many bytes of `from`, and the blocks that hold them; all but an end of `from` at whole blocks.
+///
+/// A length of zero means all that there is from that offset on.
+pub fn clone_range(from: &File, (offset, len): (u64, u64), to: &File, at: u64) -> io::Result<()> {
+    #[repr(C)]
+    struct Range {
+        source: i64,
+        source_offset: u64,
+        source_length: u64,
+        target_offset: u64,
+    }
+    // The number is FICLONERANGE, the same on all architectures that number their ioctls as x86 does.
+    const FICLONERANGE: libc::Ioctl = 0x4020_940d;
+    let range = Range { source: from.as_raw_fd().into(), source_offset: offset, source_length: len, target_offset: at };
+    // SAFETY: both descriptors are open for as long as the files are borrowed, and the kernel only reads the structure.
+    match unsafe { libc::ioctl(to.as_raw_fd(), FICLONERANGE, &raw const range) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Sets the length of `file`; what it gains is a hole.
 pub fn punch_or_extend(file: &File, size: u64) -> io::Result<()> {
     Ok(rustix::fs::ftruncate(file, size)?)

@@ -240,11 +240,14 @@ impl RunningProgram {
         Ok(status)
     }
 
-    /// Leaves the program and its namespaces to somebody who reaps and ends all of them.
-    pub fn leave(mut self) -> io::Result<Process> {
+    /// Leaves the program, and the first process of its namespaces, to somebody who reaps and ends both of them.
+    pub fn leave(mut self) -> io::Result<(Process, Option<Process>)> {
+        let program = Process::open(self.pid())?;
+        let first = self.first.as_ref().map(|(pid, _)| Process::open(pid.as_raw_nonzero().get().unsigned_abs()));
+        let first = first.transpose()?;
         // From here on there is nothing that dropping would end.
         self.status = Some(0);
-        Process::open(self.pid())
+        Ok((program, first))
     }
 
     fn end_first(&mut self) {

@@ -164,7 +164,8 @@ impl Core {
             self.queue.wait(at_most);
             let mut state = lock(&self.state);
             self.hand_over(&mut state);
-            if alive && follower.is_some_and(|follower| lock(follower).died()) {
+            // Whoever holds the follower waits for it, and it may wait for us.
+            if alive && follower.is_some_and(|follower| follower.try_lock().is_ok_and(|follower| follower.died())) {
                 alive = false;
                 self.tell_death(&state);
             }

@@ -133,9 +133,12 @@ fn write_remarks(out: &mut dyn Write, change: &Change) -> io::Result<()> {
     let (line, name) = (Line::from(change), relative(&change.path));
     let remark = match (&change.before, &change.after) {
         (None, Some(entry)) if !is_in_git(entry) => {
-            format!("new {} with mode {:04o}", type_name(entry.kind.file_type()), entry.meta.mode)
+            let kind = type_name(entry.kind.file_type());
+            format!("new {kind} with mode {:04o}{}", entry.meta.mode, files_in(entry))
         }
-        (Some(entry), None) if !is_in_git(entry) => format!("{} removed", type_name(entry.kind.file_type())),
+        (Some(entry), None) if !is_in_git(entry) => {
+            format!("{} removed{}", type_name(entry.kind.file_type()), files_in(entry))
+        }
         (Some(before), Some(after)) => {
             let git_says_mode = is_in_git(before) && is_in_git(after);
             let what = What { mode: line.what.mode && !git_says_mode, content: false, ..line.what };
@@ -145,6 +148,14 @@ fn write_remarks(out: &mut dyn Write, change: &Change) -> io::Result<()> {
     };
     let style = style::CAUTION;
     if remark.is_empty() { Ok(()) } else { writeln!(out, "{style}# {name}: {remark}{style:#}") }
+}
+
+/// How many files came or went with a directory that is named for all of them.
+fn files_in(entry: &Entry) -> String {
+    match entry.kind {
+        Kind::Dir { files: files @ 1.., .. } => format!(", {}", quantity::count(files, "file")),
+        _ => String::new(),
+    }
 }
 
 fn write_header(out: &mut dyn Write, change: &Change, what: What) -> io::Result<()> {

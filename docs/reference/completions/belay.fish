@@ -33,15 +33,27 @@ complete -c belay -n "__fish_belay_needs_command" -s q -l quiet -d 'Say nothing 
 complete -c belay -n "__fish_belay_needs_command" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_needs_command" -s V -l version -d 'Print version'
+complete -c belay -n "__fish_belay_needs_command" -f -a "run" -d 'Run a command, and keep the way back'
+complete -c belay -n "__fish_belay_needs_command" -f -a "watch" -d 'Watch workspaces, with snapshots at the right moments'
+complete -c belay -n "__fish_belay_needs_command" -f -a "attach" -d 'Come back to a run that goes on by itself'
+complete -c belay -n "__fish_belay_needs_command" -f -a "stop" -d 'End a run, with everything that it started'
+complete -c belay -n "__fish_belay_needs_command" -f -a "logs" -d 'Show what a run\'s terminal showed'
+complete -c belay -n "__fish_belay_needs_command" -f -a "runs" -d 'List the runs of the workspace, oldest first'
+complete -c belay -n "__fish_belay_needs_command" -f -a "show" -d 'Show one run: what protected it, what it changed, its snapshots, and how to take it back'
+complete -c belay -n "__fish_belay_needs_command" -f -a "log" -d 'Show what a run did: its commands, the files they changed, and the snapshots'
+complete -c belay -n "__fish_belay_needs_command" -f -a "sql" -d 'Ask the record of a run in SQL, without being able to change it'
+complete -c belay -n "__fish_belay_needs_command" -f -a "audit" -d 'Check that the record of a run is what was written, or export it for others to check'
 complete -c belay -n "__fish_belay_needs_command" -f -a "snapshot" -d 'Take a snapshot of the workspace'
 complete -c belay -n "__fish_belay_needs_command" -f -a "snapshots" -d 'List, prune or delete snapshots'
 complete -c belay -n "__fish_belay_needs_command" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
 complete -c belay -n "__fish_belay_needs_command" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
 complete -c belay -n "__fish_belay_needs_command" -f -a "rollback" -d 'Take the workspace back to a snapshot'
-complete -c belay -n "__fish_belay_needs_command" -f -a "undo" -d 'Take back the last rollback'
+complete -c belay -n "__fish_belay_needs_command" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
 complete -c belay -n "__fish_belay_needs_command" -f -a "redo" -d 'Take back the last undo'
 complete -c belay -n "__fish_belay_needs_command" -f -a "restore" -d 'Bring back files or directories from a snapshot'
 complete -c belay -n "__fish_belay_needs_command" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_needs_command" -f -a "changes" -d 'Show which files changed, and which command did it'
+complete -c belay -n "__fish_belay_needs_command" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
 complete -c belay -n "__fish_belay_needs_command" -f -a "cat" -d 'Print a file as it is in a snapshot'
 complete -c belay -n "__fish_belay_needs_command" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
 complete -c belay -n "__fish_belay_needs_command" -f -a "find" -d 'Find the snapshots that hold a path'
@@ -50,20 +62,154 @@ complete -c belay -n "__fish_belay_needs_command" -f -a "gc" -d 'Give back the s
 complete -c belay -n "__fish_belay_needs_command" -f -a "verify" -d 'Check that every snapshot can be restored'
 complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
 complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_needs_command" -f -a "profile" -d 'Show what a confined command may reach'
+complete -c belay -n "__fish_belay_needs_command" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
 complete -c belay -n "__fish_belay_needs_command" -f -a "config" -d 'Show the configuration in force'
 complete -c belay -n "__fish_belay_needs_command" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
 complete -c belay -n "__fish_belay_needs_command" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
 complete -c belay -n "__fish_belay_needs_command" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_needs_command" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
 complete -c belay -n "__fish_belay_needs_command" -f -a "util" -d 'Generate man pages, completions and the reference'
 complete -c belay -n "__fish_belay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand run" -s l -l label -d 'A name for the run' -r
+complete -c belay -n "__fish_belay_using_subcommand run" -l time -d 'Stop it after this time, such as 90s or 10m' -r
+complete -c belay -n "__fish_belay_using_subcommand run" -l memory -d 'Let it use no more memory than this, such as 2GiB' -r
+complete -c belay -n "__fish_belay_using_subcommand run" -l processes -d 'Let it have no more processes and threads than this' -r
+complete -c belay -n "__fish_belay_using_subcommand run" -l isolation -d 'What keeps the command in: the strongest that works, a jail or no run at all, or nothing' -r -f -a "auto\t''
+jail\t''
+none\t''"
+complete -c belay -n "__fish_belay_using_subcommand run" -l profile -d 'What a confined command may reach; without it, the profile that suits CMD' -r
+complete -c belay -n "__fish_belay_using_subcommand run" -l ro -d 'Let a confined command read this too' -r -F
+complete -c belay -n "__fish_belay_using_subcommand run" -l rw -d 'Let a confined command write this too' -r -F
+complete -c belay -n "__fish_belay_using_subcommand run" -l hide -d 'Hide this from a confined command' -r -F
+complete -c belay -n "__fish_belay_using_subcommand run" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand run" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand run" -s d -l detach -d 'Do not wait: the run goes on without this terminal'
+complete -c belay -n "__fish_belay_using_subcommand run" -l here -d 'Make this very directory a workspace, even if it lies inside one'
+complete -c belay -n "__fish_belay_using_subcommand run" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand run" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand run" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand watch" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand watch" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand watch" -s d -l detach -d 'Do not wait: the watch goes on without this terminal'
+complete -c belay -n "__fish_belay_using_subcommand watch" -l list -d 'List the watches that go on'
+complete -c belay -n "__fish_belay_using_subcommand watch" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand watch" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand watch" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand attach" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand attach" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand attach" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand attach" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand attach" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand stop" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand stop" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand stop" -l now -d 'Kill at once'
+complete -c belay -n "__fish_belay_using_subcommand stop" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand stop" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand stop" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand stop" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand logs" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand logs" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand logs" -s f -l follow -d 'Go on showing until the run ends'
+complete -c belay -n "__fish_belay_using_subcommand logs" -l raw -d 'Show the bytes as they are, with everything that moves the cursor or asks the terminal for something'
+complete -c belay -n "__fish_belay_using_subcommand logs" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand logs" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand logs" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand logs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand runs" -s n -l limit -d 'Show only the newest N' -r
+complete -c belay -n "__fish_belay_using_subcommand runs" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand runs" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand runs" -s a -l all -d 'List the runs of all workspaces'
+complete -c belay -n "__fish_belay_using_subcommand runs" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand runs" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand runs" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand runs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand show" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand show" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand show" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand show" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand log" -l command -d 'Show only this command and what it started' -r
+complete -c belay -n "__fish_belay_using_subcommand log" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand log" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand log" -s f -l follow -d 'Go on showing what happens until the run ends'
+complete -c belay -n "__fish_belay_using_subcommand log" -l files -d 'Show every file of every command'
+complete -c belay -n "__fish_belay_using_subcommand log" -l no-files -d 'Show no files'
+complete -c belay -n "__fish_belay_using_subcommand log" -s a -l all -d 'Show every command, even those that repeat, and every file'
+complete -c belay -n "__fish_belay_using_subcommand log" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand log" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand log" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand sql" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand sql" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand sql" -l csv -d 'Print comma-separated values'
+complete -c belay -n "__fish_belay_using_subcommand sql" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand sql" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand sql" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand sql" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -f -a "verify" -d 'Find every line of a record that was changed, removed, inserted or cut off'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -f -a "export" -d 'Write the record of a run into one signed file that can be checked anywhere'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l redact -d 'Leave out every event in whose JSON form this text occurs; the rest can still be checked' -r
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Find every line of a record that was changed, removed, inserted or cut off'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write the record of a run into one signed file that can be checked anywhere'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -s l -l label -d 'A name for the snapshot, unique in the workspace' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -s d -l description -d 'A longer note' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l prompt -d 'What the user asked for in that turn' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l hash -d 'The hash function of a store that does not exist yet' -r -f -a "blake3\t''
 sha256\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l turn -d 'Mark the beginning of a turn of an agent, so that `belay undo @turn-N` can take it back'
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -s a -l all -d 'Capture everything, regenerable and excluded directories too'
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l full -d 'Read every byte, instead of trusting that files whose times, size and inode are unchanged are the same'
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l here -d 'Make this very directory a workspace, even if it lies inside one'
@@ -158,6 +304,7 @@ always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand diff" -l stat -d 'Count changed lines instead of showing them'
 complete -c belay -n "__fish_belay_using_subcommand diff" -l name-only -d 'Only name what changed'
+complete -c belay -n "__fish_belay_using_subcommand diff" -l all -d 'Show each file of a `.git` that came or went as a whole, too'
 complete -c belay -n "__fish_belay_using_subcommand diff" -l exit-code -d 'Exit with 1 when something differs'
 complete -c belay -n "__fish_belay_using_subcommand diff" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand diff" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
@@ -176,6 +323,9 @@ complete -c belay -n "__fish_belay_using_subcommand rollback" -l json -d 'Print 
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand rollback" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand undo" -l command -d 'The number of the command to take back, with everything that it started; `belay log` shows the numbers' -r
+complete -c belay -n "__fish_belay_using_subcommand undo" -l run -d 'The run that the command belongs to; the latest by default' -r
+complete -c belay -n "__fish_belay_using_subcommand undo" -l step -d 'Take back what happened between this snapshot and the next' -r
 complete -c belay -n "__fish_belay_using_subcommand undo" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand undo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
@@ -221,6 +371,22 @@ complete -c belay -n "__fish_belay_using_subcommand history" -l json -d 'Print J
 complete -c belay -n "__fish_belay_using_subcommand history" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand history" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand changes" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand changes" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand changes" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand changes" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand changes" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand changes" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand blame" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand blame" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand blame" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand blame" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand blame" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand blame" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand cat" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand cat" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -280,6 +446,7 @@ complete -c belay -n "__fish_belay_using_subcommand forget" -s C -l directory -d
 complete -c belay -n "__fish_belay_using_subcommand forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand forget" -l everywhere -d 'Erase the same content from every other path and workspace that ever held it, too'
 complete -c belay -n "__fish_belay_using_subcommand forget" -l dry-run -d 'Only show which snapshots hold them'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand forget" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -294,6 +461,58 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces" -l json -d 'Prin
 complete -c belay -n "__fish_belay_using_subcommand workspaces" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand workspaces" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand workspaces" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'List every profile'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Show a profile with all that it inherits'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check a profile\'s file without using it'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from help" -f -a "list" -d 'List every profile'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show a profile with all that it inherits'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check a profile\'s file without using it'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand why" -l profile -d 'Under this profile' -r
+complete -c belay -n "__fish_belay_using_subcommand why" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand why" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand why" -l path -d 'It is a path'
+complete -c belay -n "__fish_belay_using_subcommand why" -l host -d 'It is a host'
+complete -c belay -n "__fish_belay_using_subcommand why" -l call -d 'It is a system call'
+complete -c belay -n "__fish_belay_using_subcommand why" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand why" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand why" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -342,6 +561,15 @@ complete -c belay -n "__fish_belay_using_subcommand completions" -l json -d 'Pri
 complete -c belay -n "__fish_belay_using_subcommand completions" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand completions" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand supervise" -l channel -d 'The descriptor of the connection to whoever started it' -r
+complete -c belay -n "__fish_belay_using_subcommand supervise" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand supervise" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand supervise" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand supervise" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand supervise" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand supervise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
@@ -383,32 +611,52 @@ complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "markdown" -d 'Print the reference of all commands as Markdown'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "completions" -d 'Print a completion script'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "undo" -d 'Take back the last rollback'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "redo" -d 'Take back the last undo'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "find" -d 'Find the snapshots that hold a path'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "du" -d 'Show how much space the snapshots take'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "verify" -d 'Check that every snapshot can be restored'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "config" -d 'Show the configuration in force'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "completions" -d 'Print a completion script for your shell'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "util" -d 'Generate man pages, completions and the reference'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from snapshot snapshots status diff rollback undo redo restore history cat ls find du gc verify forget workspaces config trust demo completions util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "run" -d 'Run a command, and keep the way back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "watch" -d 'Watch workspaces, with snapshots at the right moments'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "attach" -d 'Come back to a run that goes on by itself'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "stop" -d 'End a run, with everything that it started'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "logs" -d 'Show what a run\'s terminal showed'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "runs" -d 'List the runs of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "show" -d 'Show one run: what protected it, what it changed, its snapshots, and how to take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "log" -d 'Show what a run did: its commands, the files they changed, and the snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "sql" -d 'Ask the record of a run in SQL, without being able to change it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "audit" -d 'Check that the record of a run is what was written, or export it for others to check'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "redo" -d 'Take back the last undo'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "changes" -d 'Show which files changed, and which command did it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "find" -d 'Find the snapshots that hold a path'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "du" -d 'Show how much space the snapshots take'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "util" -d 'Generate man pages, completions and the reference'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "verify" -d 'Find every line of a record that was changed, removed, inserted or cut off'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "export" -d 'Write the record of a run into one signed file that can be checked anywhere'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "list" -d 'List the snapshots of the workspace, oldest first'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "prune" -d 'Delete old snapshots by a rule, and give the space back'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "delete" -d 'Delete snapshots by name'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "list" -d 'List every profile'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "show" -d 'Show a profile with all that it inherits'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "check" -d 'Check a profile\'s file without using it'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "list" -d 'List every key with its value'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "man" -d 'Write a man page for belay and for each command'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "markdown" -d 'Print the reference of all commands as Markdown'

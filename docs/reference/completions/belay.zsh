@@ -37,18 +37,285 @@ never\:"Never"))' \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:belay-command-$line[1]:"
         case $line[1] in
-            (snapshot)
+            (run)
+_arguments "${_arguments_options[@]}" : \
+'-l+[A name for the run]:NAME:_default' \
+'--label=[A name for the run]:NAME:_default' \
+'--time=[Stop it after this time, such as 90s or 10m]:TIME:_default' \
+'--memory=[Let it use no more memory than this, such as 2GiB]:SIZE:_default' \
+'--processes=[Let it have no more processes and threads than this]:N:_default' \
+'--isolation=[What keeps the command in\: the strongest that works, a jail or no run at all, or nothing]:ENGINE:(auto jail none)' \
+'--profile=[What a confined command may reach; without it, the profile that suits CMD]:NAME:_default' \
+'*--ro=[Let a confined command read this too]:PATH:_files' \
+'*--rw=[Let a confined command write this too]:PATH:_files' \
+'*--hide=[Hide this from a confined command]:PATH:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-d[Do not wait\: the run goes on without this terminal]' \
+'--detach[Do not wait\: the run goes on without this terminal]' \
+'--here[Make this very directory a workspace, even if it lies inside one]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::command -- The command and its arguments:_default' \
+&& ret=0
+;;
+(watch)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-d[Do not wait\: the watch goes on without this terminal]' \
+'--detach[Do not wait\: the watch goes on without this terminal]' \
+'(-d --detach)--list[List the watches that go on]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::directories -- The directories; the current one by default:_files' \
+&& ret=0
+;;
+(attach)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::run -- The run; the latest that goes on in this workspace by default:_default' \
+&& ret=0
+;;
+(stop)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--now[Kill at once]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::run -- The run or watch; the latest that goes on in this workspace by default:_default' \
+&& ret=0
+;;
+(logs)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-f[Go on showing until the run ends]' \
+'--follow[Go on showing until the run ends]' \
+'--raw[Show the bytes as they are, with everything that moves the cursor or asks the terminal for something]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::run -- The run; the latest in this workspace by default:_default' \
+&& ret=0
+;;
+(runs)
+_arguments "${_arguments_options[@]}" : \
+'-n+[Show only the newest N]:N:_default' \
+'--limit=[Show only the newest N]:N:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-a[List the runs of all workspaces]' \
+'--all[List the runs of all workspaces]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::run -- The run; the latest in this workspace by default:_default' \
+&& ret=0
+;;
+(log)
+_arguments "${_arguments_options[@]}" : \
+'--command=[Show only this command and what it started]:N:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-f[Go on showing what happens until the run ends]' \
+'--follow[Go on showing what happens until the run ends]' \
+'(--no-files)--files[Show every file of every command]' \
+'--no-files[Show no files]' \
+'-a[Show every command, even those that repeat, and every file]' \
+'--all[Show every command, even those that repeat, and every file]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::run -- The run; the latest in this workspace by default:_default' \
+&& ret=0
+;;
+(sql)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'(--json)--csv[Print comma-separated values]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':run -- The run\: an id or its beginning, a label, @latest, @-2:_default' \
+':sql -- The question:_default' \
+&& ret=0
+;;
+(audit)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__audit_commands" \
+"*::: :->audit" \
+&& ret=0
+
+    case $state in
+    (audit)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-audit-command-$line[1]:"
+        case $line[1] in
+            (verify)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::what -- The run, or a file that `belay audit export` wrote; the latest run by default:_default' \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+'*--redact=[Leave out every event in whose JSON form this text occurs; the rest can still be checked]:TEXT:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':run -- The run\: an id or its beginning, a label, @latest, @-2:_default' \
+':file -- The file, which must not exist yet:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__audit__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-audit-help-command-$line[1]:"
+        case $line[1] in
+            (verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(snapshot)
 _arguments "${_arguments_options[@]}" : \
 '-l+[A name for the snapshot, unique in the workspace]:NAME:_default' \
 '--label=[A name for the snapshot, unique in the workspace]:NAME:_default' \
 '-d+[A longer note]:TEXT:_default' \
 '--description=[A longer note]:TEXT:_default' \
+'--prompt=[What the user asked for in that turn]:TEXT:_default' \
 '--hash=[The hash function of a store that does not exist yet]:NAME:(blake3 sha256)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'--turn[Mark the beginning of a turn of an agent, so that \`belay undo @turn-N\` can take it back]' \
 '-a[Capture everything, regenerable and excluded directories too]' \
 '--all[Capture everything, regenerable and excluded directories too]' \
 '--full[Read every byte, instead of trusting that files whose times, size and inode are unchanged are the same]' \
@@ -216,6 +483,7 @@ always\:"Always"
 never\:"Never"))' \
 '(--name-only)--stat[Count changed lines instead of showing them]' \
 '--name-only[Only name what changed]' \
+'--all[Show each file of a \`.git\` that came or went as a whole, too]' \
 '--exit-code[Exit with 1 when something differs]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
@@ -253,6 +521,9 @@ never\:"Never"))' \
 ;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
+'--command=[The number of the command to take back, with everything that it started; \`belay log\` shows the numbers]:N:_default' \
+'--run=[The run that the command belongs to; the latest by default]:RUN:_default' \
+'(--command)--step=[Take back what happened between this snapshot and the next]:SNAP:_default' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -269,6 +540,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+'::turn -- The turn to take back\: from its snapshot to the next turn, or to now:_default' \
 && ret=0
 ;;
 (redo)
@@ -331,6 +603,38 @@ never\:"Never"))' \
 ':path -- The file or directory; it need not exist any more:_files' \
 && ret=0
 ;;
+(changes)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::of -- A run or a snapshot:_default' \
+&& ret=0
+;;
+(blame)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':path -- The file, with a colon and a number for a single line:_files' \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -366,7 +670,7 @@ never\:"Never"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':snapshot -- The snapshot:_default' \
-'::path -- A file or directory; the whole workspace by default:_files' \
+'::path -- A file or directory; the current directory by default:_files' \
 && ret=0
 ;;
 (find)
@@ -443,6 +747,7 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
 '--dry-run[Only show which snapshots hold them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -468,6 +773,132 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(profile)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__profile_commands" \
+"*::: :->profile" \
+&& ret=0
+
+    case $state in
+    (profile)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-profile-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The profile:_default' \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':file -- The file:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__profile__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-profile-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(why)
+_arguments "${_arguments_options[@]}" : \
+'--profile=[Under this profile]:NAME:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--path[It is a path]' \
+'--host[It is a host]' \
+'--call[It is a system call]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':what -- The path, host, system call or variable:_default' \
 && ret=0
 ;;
 (config)
@@ -588,6 +1019,23 @@ never\:"Never"))' \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
+(supervise)
+_arguments "${_arguments_options[@]}" : \
+'--channel=[The descriptor of the connection to whoever started it]:FD:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':run -- The run:_default' \
+&& ret=0
+;;
 (util)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -706,7 +1154,67 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:belay-help-command-$line[1]:"
         case $line[1] in
-            (snapshot)
+            (run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(watch)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(attach)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(stop)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(logs)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(runs)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(log)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(sql)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(audit)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__audit_commands" \
+"*::: :->audit" \
+&& ret=0
+
+    case $state in
+    (audit)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-audit-command-$line[1]:"
+        case $line[1] in
+            (verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(snapshot)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -766,6 +1274,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(changes)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(blame)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -798,6 +1314,38 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(profile)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__profile_commands" \
+"*::: :->profile" \
+&& ret=0
+
+    case $state in
+    (profile)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-profile-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(why)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (config)
 _arguments "${_arguments_options[@]}" : \
 ":: :_belay__subcmd__help__subcmd__config_commands" \
@@ -827,6 +1375,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(supervise)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -874,15 +1426,27 @@ esac
 (( $+functions[_belay_commands] )) ||
 _belay_commands() {
     local commands; commands=(
+'run:Run a command, and keep the way back' \
+'watch:Watch workspaces, with snapshots at the right moments' \
+'attach:Come back to a run that goes on by itself' \
+'stop:End a run, with everything that it started' \
+'logs:Show what a run'\''s terminal showed' \
+'runs:List the runs of the workspace, oldest first' \
+'show:Show one run\: what protected it, what it changed, its snapshots, and how to take it back' \
+'log:Show what a run did\: its commands, the files they changed, and the snapshots' \
+'sql:Ask the record of a run in SQL, without being able to change it' \
+'audit:Check that the record of a run is what was written, or export it for others to check' \
 'snapshot:Take a snapshot of the workspace' \
 'snapshots:List, prune or delete snapshots' \
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'undo:Take back the last rollback' \
+'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
+'changes:Show which files changed, and which command did it' \
+'blame:Show which command last changed a file, and each of its lines' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -891,19 +1455,80 @@ _belay_commands() {
 'verify:Check that every snapshot can be restored' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
+'profile:Show what a confined command may reach' \
+'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__attach_commands] )) ||
+_belay__subcmd__attach_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay attach commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__audit_commands] )) ||
+_belay__subcmd__audit_commands() {
+    local commands; commands=(
+'verify:Find every line of a record that was changed, removed, inserted or cut off' \
+'export:Write the record of a run into one signed file that can be checked anywhere' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay audit commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__audit__subcmd__export_commands] )) ||
+_belay__subcmd__audit__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay audit export commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__audit__subcmd__help_commands] )) ||
+_belay__subcmd__audit__subcmd__help_commands() {
+    local commands; commands=(
+'verify:Find every line of a record that was changed, removed, inserted or cut off' \
+'export:Write the record of a run into one signed file that can be checked anywhere' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay audit help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__audit__subcmd__help__subcmd__export_commands] )) ||
+_belay__subcmd__audit__subcmd__help__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay audit help export commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__audit__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__audit__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay audit help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__audit__subcmd__help__subcmd__verify_commands] )) ||
+_belay__subcmd__audit__subcmd__help__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay audit help verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__audit__subcmd__verify_commands] )) ||
+_belay__subcmd__audit__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__blame_commands] )) ||
+_belay__subcmd__blame_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay blame commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__cat_commands] )) ||
 _belay__subcmd__cat_commands() {
     local commands; commands=()
     _describe -t commands 'belay cat commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__changes_commands] )) ||
+_belay__subcmd__changes_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay changes commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__completions_commands] )) ||
 _belay__subcmd__completions_commands() {
@@ -974,15 +1599,27 @@ _belay__subcmd__gc_commands() {
 (( $+functions[_belay__subcmd__help_commands] )) ||
 _belay__subcmd__help_commands() {
     local commands; commands=(
+'run:Run a command, and keep the way back' \
+'watch:Watch workspaces, with snapshots at the right moments' \
+'attach:Come back to a run that goes on by itself' \
+'stop:End a run, with everything that it started' \
+'logs:Show what a run'\''s terminal showed' \
+'runs:List the runs of the workspace, oldest first' \
+'show:Show one run\: what protected it, what it changed, its snapshots, and how to take it back' \
+'log:Show what a run did\: its commands, the files they changed, and the snapshots' \
+'sql:Ask the record of a run in SQL, without being able to change it' \
+'audit:Check that the record of a run is what was written, or export it for others to check' \
 'snapshot:Take a snapshot of the workspace' \
 'snapshots:List, prune or delete snapshots' \
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'undo:Take back the last rollback' \
+'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
+'changes:Show which files changed, and which command did it' \
+'blame:Show which command last changed a file, and each of its lines' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -991,19 +1628,55 @@ _belay__subcmd__help_commands() {
 'verify:Check that every snapshot can be restored' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
+'profile:Show what a confined command may reach' \
+'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay help commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__attach_commands] )) ||
+_belay__subcmd__help__subcmd__attach_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help attach commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__audit_commands] )) ||
+_belay__subcmd__help__subcmd__audit_commands() {
+    local commands; commands=(
+'verify:Find every line of a record that was changed, removed, inserted or cut off' \
+'export:Write the record of a run into one signed file that can be checked anywhere' \
+    )
+    _describe -t commands 'belay help audit commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__audit__subcmd__export_commands] )) ||
+_belay__subcmd__help__subcmd__audit__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help audit export commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__audit__subcmd__verify_commands] )) ||
+_belay__subcmd__help__subcmd__audit__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__blame_commands] )) ||
+_belay__subcmd__help__subcmd__blame_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help blame commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__cat_commands] )) ||
 _belay__subcmd__help__subcmd__cat_commands() {
     local commands; commands=()
     _describe -t commands 'belay help cat commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__changes_commands] )) ||
+_belay__subcmd__help__subcmd__changes_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help changes commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__completions_commands] )) ||
 _belay__subcmd__help__subcmd__completions_commands() {
@@ -1062,10 +1735,44 @@ _belay__subcmd__help__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay help history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__log_commands] )) ||
+_belay__subcmd__help__subcmd__log_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help log commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__logs_commands] )) ||
+_belay__subcmd__help__subcmd__logs_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help logs commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__ls_commands] )) ||
 _belay__subcmd__help__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay help ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__profile_commands] )) ||
+_belay__subcmd__help__subcmd__profile_commands() {
+    local commands; commands=(
+'list:List every profile' \
+'show:Show a profile with all that it inherits' \
+'check:Check a profile'\''s file without using it' \
+    )
+    _describe -t commands 'belay help profile commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__profile__subcmd__check_commands] )) ||
+_belay__subcmd__help__subcmd__profile__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help profile check commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__profile__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__profile__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help profile list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__profile__subcmd__show_commands] )) ||
+_belay__subcmd__help__subcmd__profile__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help profile show commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__redo_commands] )) ||
 _belay__subcmd__help__subcmd__redo_commands() {
@@ -1081,6 +1788,21 @@ _belay__subcmd__help__subcmd__restore_commands() {
 _belay__subcmd__help__subcmd__rollback_commands() {
     local commands; commands=()
     _describe -t commands 'belay help rollback commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__run_commands] )) ||
+_belay__subcmd__help__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help run commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__runs_commands] )) ||
+_belay__subcmd__help__subcmd__runs_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help runs commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__show_commands] )) ||
+_belay__subcmd__help__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help show commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__snapshot_commands] )) ||
 _belay__subcmd__help__subcmd__snapshot_commands() {
@@ -1111,10 +1833,25 @@ _belay__subcmd__help__subcmd__snapshots__subcmd__prune_commands() {
     local commands; commands=()
     _describe -t commands 'belay help snapshots prune commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__sql_commands] )) ||
+_belay__subcmd__help__subcmd__sql_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help sql commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__status_commands] )) ||
 _belay__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay help status commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__stop_commands] )) ||
+_belay__subcmd__help__subcmd__stop_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help stop commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__supervise_commands] )) ||
+_belay__subcmd__help__subcmd__supervise_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help supervise commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__trust_commands] )) ||
 _belay__subcmd__help__subcmd__trust_commands() {
@@ -1155,6 +1892,16 @@ _belay__subcmd__help__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay help verify commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__watch_commands] )) ||
+_belay__subcmd__help__subcmd__watch_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help watch commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__why_commands] )) ||
+_belay__subcmd__help__subcmd__why_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help why commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__workspaces_commands] )) ||
 _belay__subcmd__help__subcmd__workspaces_commands() {
     local commands; commands=()
@@ -1165,10 +1912,75 @@ _belay__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__log_commands] )) ||
+_belay__subcmd__log_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay log commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__logs_commands] )) ||
+_belay__subcmd__logs_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay logs commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__ls_commands] )) ||
 _belay__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile_commands] )) ||
+_belay__subcmd__profile_commands() {
+    local commands; commands=(
+'list:List every profile' \
+'show:Show a profile with all that it inherits' \
+'check:Check a profile'\''s file without using it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay profile commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__check_commands] )) ||
+_belay__subcmd__profile__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay profile check commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__help_commands] )) ||
+_belay__subcmd__profile__subcmd__help_commands() {
+    local commands; commands=(
+'list:List every profile' \
+'show:Show a profile with all that it inherits' \
+'check:Check a profile'\''s file without using it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay profile help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__help__subcmd__check_commands] )) ||
+_belay__subcmd__profile__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay profile help check commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__profile__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay profile help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__profile__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay profile help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__help__subcmd__show_commands] )) ||
+_belay__subcmd__profile__subcmd__help__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay profile help show commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__list_commands] )) ||
+_belay__subcmd__profile__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay profile list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__profile__subcmd__show_commands] )) ||
+_belay__subcmd__profile__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay profile show commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__redo_commands] )) ||
 _belay__subcmd__redo_commands() {
@@ -1184,6 +1996,21 @@ _belay__subcmd__restore_commands() {
 _belay__subcmd__rollback_commands() {
     local commands; commands=()
     _describe -t commands 'belay rollback commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__run_commands] )) ||
+_belay__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay run commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__runs_commands] )) ||
+_belay__subcmd__runs_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay runs commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__show_commands] )) ||
+_belay__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay show commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__snapshot_commands] )) ||
 _belay__subcmd__snapshot_commands() {
@@ -1245,10 +2072,25 @@ _belay__subcmd__snapshots__subcmd__prune_commands() {
     local commands; commands=()
     _describe -t commands 'belay snapshots prune commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__sql_commands] )) ||
+_belay__subcmd__sql_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay sql commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__status_commands] )) ||
 _belay__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay status commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__stop_commands] )) ||
+_belay__subcmd__stop_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay stop commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__supervise_commands] )) ||
+_belay__subcmd__supervise_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay supervise commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__trust_commands] )) ||
 _belay__subcmd__trust_commands() {
@@ -1319,6 +2161,16 @@ _belay__subcmd__util__subcmd__markdown_commands() {
 _belay__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__watch_commands] )) ||
+_belay__subcmd__watch_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay watch commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__why_commands] )) ||
+_belay__subcmd__why_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay why commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__workspaces_commands] )) ||
 _belay__subcmd__workspaces_commands() {

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use belay_event::{At, Ended, Event, Rewound, RunEnded, What};
+use belay_event::{At, Ended, Event, Isolation, Rewound, RunEnded, What};
 use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
@@ -348,10 +348,14 @@ impl<'w> Supervisor<'w> {
 
     /// After the loop: last events, last snapshots, the end of the journal.
     pub(super) fn settle(&mut self) {
-        if self.record.because.is_some() {
-            self.kill();
-        }
+        self.control.tell_all(&Answer::Finishing);
         self.reap();
+        let is_confined = self.record.protection.as_ref().is_some_and(|now| now.isolation != Isolation::None);
+        // What is confined would end with us anyway, but after the last snapshot.
+        if self.record.because.is_some() || is_confined {
+            self.kill();
+            self.reap();
+        }
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }
@@ -414,14 +418,10 @@ impl<'w> Supervisor<'w> {
         let ended = RunEnded { ended: self.record.ended, because: self.record.because.clone(), root: self.last_root() };
         self.happened(vec![self.event(What::RunEnded(ended))]);
         let recorded = self.journal.take().map(|journal| journal.finish()).transpose();
+        let unrecorded = recorded.err().map(|error| chain(&error.into()));
         self.record.totals = self.tally.totals;
         let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
-        let left: Vec<u32> = self.tree.as_ref().map(Tree::pids).unwrap_or_default();
-        if left.is_empty()
-            && let Some(tree) = &self.tree
-        {
-            tree.remove();
-        }
+        let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
         let farewell = Farewell {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
@@ -429,10 +429,10 @@ impl<'w> Supervisor<'w> {
             by_command: self.tally.deeds(),
             paths: self.tally.paths(),
             gaps: self.gaps(),
+            unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
         let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
-        recorded?;
         saved?;
         result
     }

@@ -10,7 +10,7 @@ use super::hand::{Hand, Refusal, is_racy, meta_of, opaque, open_file, refusal};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::manifest::GapKind;
-use crate::objects::ObjectKind;
+use crate::objects::{ObjectKind, SHARED_BYTES_MIN};
 use crate::statcache::{EntryStat, flags};
 use crate::tree::{Content, Entry, Kind, Opaque, Segment};
 
@@ -27,6 +27,12 @@ const ATTEMPTS: usize = 3;
 
 /// An entry with its proof, or `None` if it went away.
 pub(super) type Taken = Option<(Entry, EntryStat)>;
+
+/// Fills a buffer from an offset, perhaps not all of it; nothing at the end.
+type ReadSome<'a> = dyn Fn(&mut [u8], u64) -> Result<usize> + 'a;
+
+/// What is done with each chunk.
+type EachChunk<'a, H> = dyn FnMut(&mut H, &[u8]) -> Result<()> + 'a;
 
 impl Hand<'_> {
     /// Captures an entry of any type but a directory.
@@ -131,6 +137,12 @@ impl Hand<'_> {
         if !is_sparse && stat.size <= WHOLE_BYTES_MAX {
             return self.read_whole(file, stat.size);
         }
+        if !is_sparse
+            && stat.size >= SHARED_BYTES_MIN
+            && let Some(shared) = self.share_large(file)?
+        {
+            return Ok(shared);
+        }
         let mut all = (!is_sparse).then(|| self.job.store.algorithm().hasher());
         let mut segments = Vec::new();
         let mut at = 0;
@@ -161,31 +173,39 @@ impl Hand<'_> {
         segments: &mut Vec<Segment>,
         all: &mut Option<crate::hash::Hasher>,
     ) -> Result<u64> {
+        let read = |buffer: &mut [u8], at: u64| read_some(file, buffer, offset + at);
+        self.cut(len, &read, &mut |hand, chunk| {
+            if let Some(all) = all {
+                all.update(chunk);
+            }
+            let key = hand.job.store.algorithm().hash(chunk);
+            hand.put_as(ObjectKind::Content, &key, chunk)?;
+            segments.push(Segment::Data { key, len: chunk.len() as u64 });
+            Ok(())
+        })
+    }
+
+    /// Cuts up to `len` bytes where their content says, and hands over each chunk; returns how many there were.
+    pub(super) fn cut(&mut self, len: u64, read: &ReadSome<'_>, each: &mut EachChunk<'_, Self>) -> Result<u64> {
         let mut window = std::mem::take(&mut self.buffer);
         window.resize(WINDOW_BYTES, 0);
-        let (mut filled, mut read, mut done) = (0usize, 0u64, 0u64);
+        let (mut filled, mut taken, mut done) = (0usize, 0u64, 0u64);
         let mut ended = false;
         while !ended || filled > 0 {
             while !ended && filled < CHUNK_BYTES.2 {
                 self.job.check_stop()?;
-                let want = (len - read).min((WINDOW_BYTES - filled) as u64) as usize;
-                let got =
-                    if want == 0 { 0 } else { read_some(file, &mut window[filled..filled + want], offset + read)? };
+                let want = (len - taken).min((WINDOW_BYTES - filled) as u64) as usize;
+                let got = if want == 0 { 0 } else { read(&mut window[filled..filled + want], taken)? };
                 ended = got == 0;
                 filled += got;
-                read += got as u64;
+                taken += got as u64;
             }
             let mut used = 0;
             while filled > used && (ended || filled - used >= CHUNK_BYTES.2) {
                 let rest = &window[used..filled];
                 let cut = fastcdc::v2020::FastCDC::new(rest, CHUNK_BYTES.0, CHUNK_BYTES.1, CHUNK_BYTES.2).next();
                 let chunk = &rest[..cut.map_or(rest.len(), |chunk| chunk.length)];
-                if let Some(all) = all {
-                    all.update(chunk);
-                }
-                let key = self.job.store.algorithm().hash(chunk);
-                self.put_as(ObjectKind::Content, &key, chunk)?;
-                segments.push(Segment::Data { key, len: chunk.len() as u64 });
+                each(self, chunk)?;
                 used += chunk.len();
                 done += chunk.len() as u64;
             }

@@ -1,7 +1,7 @@
 //! Objects on their way into the store: each thread compresses blocks, one pack takes them.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::{KeySet, LOCK, ObjectKind, PACKS, Store};
 use crate::disk::{Lock, LockMode};
@@ -30,13 +30,15 @@ const SHARDS: usize = 64;
 
 /// Objects on their way into the store.
 pub struct Batch<'a> {
-    store: &'a Store,
+    pub(super) store: &'a Store,
     lock: Lock,
     seen: Vec<Mutex<KeySet>>,
     pack: Mutex<Option<PackWriter>>,
     /// Packs that are closed and being made durable.
-    closing: Mutex<Vec<std::thread::JoinHandle<Result<Sealed>>>>,
-    new_content: AtomicU64,
+    pub(super) closing: Mutex<Vec<std::thread::JoinHandle<Result<Sealed>>>>,
+    pub(super) new_content: AtomicU64,
+    /// Files cannot share blocks with the store's disk.
+    pub(super) cannot_share: AtomicBool,
 }
 
 impl<'a> Batch<'a> {
@@ -48,7 +50,7 @@ impl<'a> Batch<'a> {
         store.reload()?;
         let seen = (0..SHARDS).map(|_| Mutex::default()).collect();
         let (pack, closing, new_content) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
-        Ok(Batch { store, lock, seen, pack, closing, new_content })
+        Ok(Batch { store, lock, seen, pack, closing, new_content, cannot_share: AtomicBool::new(false) })
     }
 
     /// A writer for one thread.
@@ -91,7 +93,7 @@ impl<'a> Batch<'a> {
         Ok((grown, self.lock))
     }
 
-    fn shard(&self, key: &Hash) -> &Mutex<KeySet> {
+    pub(super) fn shard(&self, key: &Hash) -> &Mutex<KeySet> {
         &self.seen[usize::from(key.0[31]) % SHARDS]
     }
 

@@ -77,7 +77,13 @@ impl Pack {
         Error::corrupt(&self.name, detail)
     }
 
-    fn bytes(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
+    /// Makes a file begin with whole blocks of the disk that the pack has from `offset` on.
+    pub(crate) fn share_to(&self, offset: u64, len: u64, to: &std::fs::File) -> Result<()> {
+        self.file.share_to(offset, len, to).map_err(Error::disk("share", &self.name))
+    }
+
+    /// The bytes at an offset of the pack, as they are.
+    pub(crate) fn bytes(&self, offset: u64, len: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; len];
         self.file.read_at(&mut bytes, offset).map_err(|error| match error.kind() {
             std::io::ErrorKind::UnexpectedEof => self.bad("it ends too early"),

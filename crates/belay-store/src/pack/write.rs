@@ -1,9 +1,10 @@
 //! Appends blocks to a pack that nobody sees yet, and turns it into one that everybody sees.
 
+use std::fs::File;
 use std::sync::Arc;
 
-use super::{Block, END_MAGIC, MAGIC, Place, check_of};
-use crate::disk::{Disk, DiskWrite};
+use super::{Block, END_MAGIC, MAGIC, Place, SHARED_AT, check_of};
+use crate::disk::{Disk, DiskFile, DiskWrite};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 
@@ -62,6 +63,38 @@ impl PackWriter {
             }
         }
         unreachable!("some number is free")
+    }
+
+    /// A pack that shares the blocks of `from` with it, before anything is known of its content.
+    ///
+    /// Where files cannot share blocks there is none.
+    pub(crate) fn sharing(disk: &Arc<dyn Disk>, dir: &str, from: &File) -> Result<Option<PackWriter>> {
+        let mut pack = PackWriter::create(disk, dir)?;
+        // Only whole blocks of the disk can be shared, so the first of them is the pack's own.
+        let filler = vec![0; SHARED_AT as usize - MAGIC.len()];
+        pack.append(&filler, filler.len(), false, false, &[])?;
+        pack.flush()?;
+        match pack.file.share(from, SHARED_AT) {
+            Ok(len) => {
+                pack.written = len;
+                Ok(Some(pack))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// What the pack shares with another file.
+    pub(crate) fn shared(&self) -> Result<Shared> {
+        let file = self.disk.open(&self.name).map_err(Error::disk("open", &self.name))?;
+        Ok(Shared { file, name: self.name.clone(), len: self.written - SHARED_AT })
+    }
+
+    /// Says that the next bytes that the pack shares are a block of one object; known as another one's if it has no key.
+    pub(crate) fn tell(&mut self, len: u32, check: u64, key: Option<Hash>) {
+        let number = self.blocks.len() as u32;
+        let offset = self.blocks.last().map_or(0, |block| block.offset + u64::from(block.stored_len));
+        self.blocks.push(Block { offset, stored_len: len, raw_len: len, compressed: false, tree: false, check });
+        self.objects.extend(key.map(|key| (key, Place { block: number, offset: 0, len })));
     }
 
     /// How many bytes the pack has so far.
@@ -143,6 +176,21 @@ impl PackWriter {
             footer.extend_from_slice(&count.to_le_bytes());
         }
         footer
+    }
+}
+
+/// The part of a pack that it shares with a file of a workspace; nobody changes it any more.
+pub(crate) struct Shared {
+    file: Box<dyn DiskFile>,
+    name: String,
+    /// How long it is.
+    pub(crate) len: u64,
+}
+
+impl Shared {
+    /// Fills `buffer` from `offset`.
+    pub(crate) fn read(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
+        self.file.read_at(buffer, SHARED_AT + offset).map_err(Error::disk("read", &self.name))
     }
 }
 

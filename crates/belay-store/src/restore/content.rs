@@ -15,7 +15,7 @@ use super::metadata::{Thing, Wish, is_refusal};
 use super::stage::{Handles, is_gone};
 use super::{Applied, LeftReason, Step, Work, durable};
 use crate::error::{Error, Result};
-use crate::objects::Reader;
+use crate::objects::{Reader, SHARED_BYTES_MIN};
 use crate::tree::{Content, Entry, Kind, Segment, View};
 
 /// Reading and writing overlap, and two is what most disks and the smallest machines make use of.
@@ -203,7 +203,11 @@ impl<'a> Work<'a> {
     fn fill(&self, reader: &mut Reader<'_>, file: &File, (size, content): (u64, &Content), path: &[u8]) -> Result<()> {
         let mut offset = 0;
         let mut ends_in_hole = false;
-        for segment in View::stored(self.store).segments(size, content)? {
+        let segments = View::stored(self.store).segments(size, content)?;
+        if size >= SHARED_BYTES_MIN && self.share(file, &segments, path)? {
+            return Ok(());
+        }
+        for segment in segments {
             ends_in_hole = matches!(segment, Segment::Hole { .. });
             if let Segment::Data { key, len } = segment {
                 let bytes = reader.read(&key)?;
@@ -219,6 +223,15 @@ impl<'a> Work<'a> {
             self.hands.change(|| file.set_len(size)).map_err(Error::workspace("write", path))?;
         }
         Ok(())
+    }
+}
+
+impl Work<'_> {
+    /// Gives a file its content by sharing the store's blocks, where the disk can; what was given is checked, too.
+    fn share(&self, file: &File, segments: &[Segment], path: &[u8]) -> Result<bool> {
+        let Some(run) = self.store.run_of(segments)? else { return Ok(false) };
+        let given = self.hands.change(|| run.give_to(file, segments, self.store.algorithm()));
+        given.map_err(Error::workspace("write", path))
     }
 }
 

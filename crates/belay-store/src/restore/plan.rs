@@ -422,7 +422,7 @@ mod tests {
         let plan = plan(View::stored(&store), &now, &Links::default(), &target, &Scope::default(), false).unwrap();
         let each = (resident_bytes() - before) / plan.steps.len();
         assert_eq!(plan.steps.len(), DIRS * (FILES + 1) + 1);
-        assert!(each < 470, "{each} bytes for each step");
+        assert!(each < 110, "{each} bytes for each step");
     }
 
     fn resident_bytes() -> usize {

@@ -149,10 +149,13 @@ pub(super) fn borrow_for_ever(fd: RawFd) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
-/// Nobody who is not privileged may trace us or read our memory.
+/// Nobody who is not privileged may trace us or read our memory; whoever lists processes sees what we are.
 pub(super) fn hide_memory() {
-    // SAFETY: no memory is involved.
-    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+    // SAFETY: the name ends with a zero; no other memory is involved.
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+        libc::prctl(libc::PR_SET_NAME, c"belay-jail".as_ptr(), 0, 0, 0);
+    }
 }
 
 pub(super) fn die_with_parent() {

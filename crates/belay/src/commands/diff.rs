@@ -41,6 +41,10 @@ pub(crate) struct Args {
     #[arg(long)]
     name_only: bool,
 
+    /// Show each file of a `.git` that came or went as a whole, too
+    #[arg(long)]
+    all: bool,
+
     /// Exit with 1 when something differs
     #[arg(long)]
     exit_code: bool,
@@ -110,6 +114,9 @@ fn write(
     if context.ui.json {
         return changes.iter().try_for_each(|change| out.json(&view::change_json(change)));
     }
+    let is_git = |part: std::path::Component<'_>| part.as_os_str() == ".git";
+    let asks_for_git = args.paths.iter().any(|path| path.components().any(is_git));
+    let changes = if args.all || asks_for_git { changes } else { with_repositories_once(changes) };
     let changes = without_filled_directories(changes);
     if args.name_only {
         return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(change).name())?));
@@ -122,6 +129,22 @@ fn write(
         patch::write_change(out, sides, &change, args.context, raw)?;
     }
     Ok(())
+}
+
+/// A repository that comes or goes as a whole is named once: nobody reads its objects, and git would not apply them.
+fn with_repositories_once(changes: Vec<Change>) -> Vec<Change> {
+    let mut kept: Vec<Change> = Vec::with_capacity(changes.len());
+    let mut repository: Option<Vec<u8>> = None;
+    for change in changes {
+        let inside = |git: &Vec<u8>| change.path.strip_prefix(&**git).is_some_and(|rest| rest.starts_with(b"/"));
+        if repository.as_ref().is_some_and(inside) {
+            continue;
+        }
+        let is_git = change.path == b".git" || change.path.ends_with(b"/.git");
+        repository = (is_git && Line::from(&change).is_whole_directory()).then(|| change.path.clone());
+        kept.push(change);
+    }
+    kept
 }
 
 /// A directory that comes or goes with what is in it need not be named itself.

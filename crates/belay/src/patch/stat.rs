@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anstyle::Style;
-use belay_session::store::{Change, Entry, FileType};
+use belay_session::store::{Change, Entry, FileType, Kind};
 use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
 
@@ -74,7 +74,9 @@ fn write_row(out: &mut dyn Write, change: &Change, weight: &Weight, width: usize
     let (name, what) = (line.name(), line.what);
     let padding = width.saturating_sub(name.width());
     write!(out, " {name}{:padding$} | ", "")?;
-    let mut notes = if what.added || what.removed { Vec::new() } else { line.notes() };
+    let holds_files = |entry: &Entry| matches!(entry.kind, Kind::Dir { files: 1.., .. });
+    let is_filled = [&change.before, &change.after].into_iter().flatten().any(holds_files);
+    let mut notes = if (what.added || what.removed) && !is_filled { Vec::new() } else { line.notes() };
     match weight {
         Weight::Lines { added, removed } => {
             let scale = |lines: &u64| {

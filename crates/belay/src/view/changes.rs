@@ -49,7 +49,8 @@ fn is_beneath(path: &[u8], directory: &[u8]) -> bool {
 }
 
 impl Line<'_> {
-    fn is_whole_directory(&self) -> bool {
+    /// Whether a directory came or went with all that is in it.
+    pub(crate) fn is_whole_directory(&self) -> bool {
         let is_whole = self.what.added || self.what.removed || self.what.retyped;
         is_whole && [self.before, self.after].iter().flatten().any(|entry| entry.kind.file_type() == FileType::Dir)
     }

@@ -215,3 +215,36 @@ fn what_git_has_no_words_for_is_a_remark() {
     assert!(ran.stdout.contains("# dir: mode 0755 → 0700"), "{ran}");
     assert!(ran.stdout.contains("# pipe: new fifo"), "{ran}");
 }
+
+#[test]
+fn a_repository_that_is_gone_is_one_line_unless_each_file_is_asked_for() {
+    let mut world = World::new();
+    world
+        .workspace
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(".git/objects/aa/bb", b"\x00")
+        .file("a.txt", "a\n");
+    world.snapshot();
+    world.workspace.remove(".git").file("a.txt", "b\n");
+    assert_snapshot!(world.belay(&["diff"]), @r"
+    exit 0
+    --- stdout
+    # .git: directory removed, 2 files
+    diff --git a/a.txt b/a.txt
+    --- a/a.txt
+    +++ b/a.txt
+    @@ -1 +1 @@
+    -a
+    +b
+    ");
+    assert_snapshot!(world.belay(&["diff", "--stat"]), @r"
+    exit 0
+    --- stdout
+     .git/ | gone, 2 files, [SIZE]
+     a.txt | 2 +-
+    2 paths changed, 1 line added, 1 line removed
+    ");
+    assert_eq!(world.ok(&["diff", "--name-only"]), ".git/\na.txt\n");
+    assert_eq!(world.ok(&["diff", "--name-only", "--all"]), ".git/HEAD\n.git/objects/aa/bb\na.txt\n");
+    assert_eq!(world.ok(&["diff", "--name-only", "--", ".git/HEAD"]), ".git/HEAD\n");
+}

@@ -72,3 +72,27 @@ fn what_was_forgotten_and_is_still_there_is_not_called_protected() {
     world.snapshot();
     assert!(world.ok(&["status"]).contains("everything"), "the next snapshot holds it");
 }
+
+#[test]
+fn a_secret_goes_everywhere_it_was_ever_copied_to() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n").file("id_rsa", "PRIVATE KEY 6f1c\n");
+    world.snapshot();
+    let other = world.workspace.outside().join("other");
+    std::fs::create_dir_all(other.join("keys")).expect("a directory");
+    std::fs::write(other.join("keys/copy"), "PRIVATE KEY 6f1c\n").expect("a file");
+    std::fs::write(other.join("b.txt"), "b\n").expect("a file");
+    let other = other.to_string_lossy().into_owned();
+    world.ok(&["-C", &other, "snapshot", "-q"]);
+    world.workspace.remove("id_rsa").file("moved", "PRIVATE KEY 6f1c\n");
+    world.snapshot();
+    let plan = world.json(&["forget", "id_rsa", "--everywhere", "--dry-run"]);
+    assert_eq!(plan["paths"], serde_json::json!(["id_rsa", "moved"]));
+    assert_eq!(plan["elsewhere"][0]["paths"], serde_json::json!(["keys/copy"]));
+    let report = world.json(&["forget", "id_rsa", "--everywhere", "-y"]);
+    assert_eq!(report["rewritten"].as_array().map(Vec::len), Some(3), "{report}");
+    assert_eq!(report["shared"], serde_json::json!([]), "{report}");
+    assert_eq!(world.belay(&["-C", &other, "cat", "@latest", "keys/copy"]).code, 3);
+    assert_eq!(world.ok(&["-C", &other, "cat", "@latest", "b.txt"]), "b\n");
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+}

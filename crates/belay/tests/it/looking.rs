@@ -150,6 +150,11 @@ fn ls_lists_a_directory_a_file_or_everything() {
     assert!(long.starts_with("-rw-r-----"), "{long}");
     assert!(long.contains("2023-11-14 22:13:20 src/main.rs"), "{long}");
     assert_eq!(world.belay(&["ls", "@latest", "nowhere"]).code, 3);
+    let src = world.workspace.join("src");
+    let src = src.to_string_lossy();
+    assert_eq!(world.ok(&["-C", &src, "ls", "@latest"]), "main.rs\n");
+    assert_eq!(world.ok(&["-C", &src, "ls", "@latest", ".."]), "../empty/\n../link\n./\n");
+    assert_eq!(world.ok(&["-C", &src, "cat", "@latest", "main.rs"]), "fn main() {}\n");
 }
 
 #[test]

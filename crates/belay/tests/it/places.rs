@@ -85,3 +85,15 @@ fn a_path_may_be_named_through_a_link_outside() {
     assert_eq!(world.ok(&["cat", "@latest", &path.to_string_lossy()]), "a\n");
     assert_eq!(world.belay(&["cat", "@latest", "/etc/passwd"]).code, 2);
 }
+
+#[test]
+fn nothing_is_extracted_into_belays_own_home() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "a\n");
+    world.snapshot();
+    let inside = world.workspace.home().join("workspaces/new/deeper");
+    let ran = world.belay(&["rollback", "@latest", "--to", &inside.to_string_lossy()]);
+    assert_eq!(ran.code, 4, "{ran}");
+    assert!(ran.stderr.contains("inside belay's home"), "{ran}");
+    assert!(!inside.exists() && !world.workspace.home().join("workspaces/new").exists());
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use belay_store::{
-    Algorithm, Applied, ApplyOptions, CaptureOptions, Error, Faults, Filter, Left, LeftReason, Limits, Manifest,
+    Algorithm, Applied, ApplyOptions, CaptureOptions, Error, Faults, Filter, Hash, Left, LeftReason, Limits, Manifest,
     MtimePolicy, Plan, Quiet, RealDisk, Root, Scope, Source, Store, Time, View, apply, capture, plan, tidy_up,
 };
 use belay_testkit::TempWorkspace;
@@ -37,6 +37,10 @@ impl Bed {
     }
 
     pub(crate) fn snap_with(&self, filter: &Filter, keep: Option<&Manifest>) -> Manifest {
+        self.snap_and_key(filter, keep).0
+    }
+
+    pub(crate) fn snap_and_key(&self, filter: &Filter, keep: Option<&Manifest>) -> (Manifest, Hash) {
         // A cache of its own for each capture: what is tested here is not the stat cache.
         let cache = format!("cache-{}", self.names.fetch_add(1, Ordering::SeqCst));
         let options = CaptureOptions {
@@ -53,7 +57,8 @@ impl Bed {
             progress: &Quiet,
             stop: &self.stop,
         };
-        capture(&self.store, &options).unwrap().manifest
+        let captured = capture(&self.store, &options).unwrap();
+        (captured.manifest.clone(), captured.key)
     }
 
     pub(crate) fn plan(&self, now: &Manifest, target: &Manifest) -> Plan {

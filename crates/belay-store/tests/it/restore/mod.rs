@@ -10,3 +10,4 @@ mod laws;
 mod links;
 mod retype;
 mod rights;
+mod share;
