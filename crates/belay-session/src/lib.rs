@@ -35,6 +35,7 @@ mod rollback;
 mod run;
 mod snapshot;
 mod status;
+mod tail;
 mod timeline;
 mod times;
 mod trigger;
