@@ -15,6 +15,9 @@ mod clock;
 mod config;
 mod error;
 mod forget;
+#[cfg(test)]
+#[path = "fuzz/tests.rs"]
+mod fuzz;
 mod history;
 mod home;
 mod identity;
