@@ -14,7 +14,7 @@ use std::path::Path;
 
 use belay_event::{Action, FileChange, Raw};
 use belay_sys::fanotify::{Fanotify, Notice, Notices, Queue};
-use belay_sys::{FileType, Root, Stat};
+use belay_sys::{FileSystemKind, FileType, Root, Stat};
 
 use crate::error::{Error, Result};
 use tree::Tree;
@@ -60,6 +60,11 @@ impl Files {
     pub(crate) fn watch(workspace: &Path, queue: Queue) -> Result<Files> {
         let unavailable = |error: io::Error| Error::Unavailable { engine: "fanotify", why: refusal(&error) };
         let root = Root::open(workspace).map_err(kernel("open the workspace"))?;
+        let kind = root.file_system().map_err(kernel("look at the workspace's file system"))?.kind;
+        if kind == FileSystemKind::Overlay {
+            let why = "a directory of an overlay changes its handle when it is copied up".to_owned();
+            return Err(Error::Unavailable { engine: "fanotify", why });
+        }
         let queue = Fanotify::open(queue).map_err(unavailable)?;
         queue.watch_file_system(root.as_fd()).map_err(unavailable)?;
         let tree = Tree::list(&root).map_err(unavailable)?;

@@ -14,7 +14,8 @@ use tempfile::TempDir;
 
 /// A workspace under a tracer.
 pub(crate) struct World {
-    place: TempDir,
+    path: PathBuf,
+    place: Option<TempDir>,
     pub(crate) tracer: Tracer,
     events: Arc<Mutex<Vec<Event>>>,
     group: Option<Cgroup>,
@@ -41,19 +42,25 @@ impl World {
 
     /// Prepares a tracer for a workspace that is there.
     pub(crate) fn open(engine: Engine, place: TempDir, group: Option<Cgroup>) -> World {
+        let path = place.path().to_path_buf();
+        World { place: Some(place), ..World::over(engine, path, group) }
+    }
+
+    /// Prepares a tracer for a workspace that stays.
+    pub(crate) fn over(engine: Engine, path: PathBuf, group: Option<Cgroup>) -> World {
         let events = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&events);
         let sink = Box::new(move |batch: Vec<Event>| log.lock().unwrap().extend(batch));
-        let workspace = place.path().to_path_buf();
+        let workspace = path.clone();
         let watched = group.as_ref().map(|group| Group { id: group.id(), level: group.level().unwrap() });
         let options = Options { workspace, exec: true, files: true, engine, group: watched };
         let tracer = Tracer::prepare(&options, sink).unwrap();
-        World { place, tracer, events, group }
+        World { path, place: None, tracer, events, group }
     }
 
     /// A path in the workspace.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
-        self.place.path().join(path)
+        self.path.join(path)
     }
 
     /// Where the group is.
@@ -68,7 +75,7 @@ impl World {
             .args(["-c", "echo held > \"$0\"; read go; exec \"$@\""])
             .arg(held.path())
             .args(argv)
-            .current_dir(self.place.path())
+            .current_dir(&self.path)
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
@@ -102,7 +109,7 @@ impl World {
 
     /// Stops the tracer and tells the story.
     pub(crate) fn end(self) -> Story {
-        let World { place, tracer, events, group } = self;
+        let World { place, tracer, events, group, .. } = self;
         let totals = tracer.stop();
         if let Some(group) = group {
             group.kill(std::time::Duration::from_secs(5)).unwrap();
@@ -117,7 +124,7 @@ impl World {
 pub(crate) struct Story {
     pub(crate) events: Vec<Event>,
     pub(crate) totals: Totals,
-    _place: TempDir,
+    _place: Option<TempDir>,
 }
 
 impl Story {
