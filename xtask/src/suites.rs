@@ -5,7 +5,10 @@
 use crate::{cargo, finish, usage};
 use std::process::ExitCode;
 
-const CRATES: [&str; 3] = ["belay-store", "belay-session", "belay"];
+/// What is crashed, killed and starved.
+const CRASHED: [&str; 3] = ["belay-store", "belay-session", "belay"];
+/// Whose decoders are fed; they are private, so these tests are beside them.
+const FUZZED: [&str; 2] = ["belay-store", "belay-session"];
 
 /// Crashes, kills and full disks; every point of them with `--full`.
 pub(crate) fn crash(arguments: &[String]) -> ExitCode {
@@ -14,7 +17,7 @@ pub(crate) fn crash(arguments: &[String]) -> ExitCode {
         ["--full"] => "full",
         _ => return usage("crash takes only --full"),
     };
-    run("crash", "BELAY_CRASH", extent)
+    run(&CRASHED, &["--test", "it"], "crash", ("BELAY_CRASH", extent))
 }
 
 /// Mutated bytes for every decoder, for so many seconds each.
@@ -24,13 +27,13 @@ pub(crate) fn fuzz(arguments: &[String]) -> ExitCode {
         [seconds] if seconds.parse::<u64>().is_ok() => seconds,
         _ => return usage("fuzz takes a number of seconds"),
     };
-    run("fuzz", "BELAY_FUZZ_SECONDS", seconds)
+    run(&FUZZED, &["--lib"], "fuzz", ("BELAY_FUZZ_SECONDS", seconds))
 }
 
-fn run(module: &str, variable: &str, value: &str) -> ExitCode {
+fn run(crates: &[&str], target: &[&str], module: &str, (variable, value): (&str, &str)) -> ExitCode {
     let mut command = cargo();
-    command.args(["test", "--release", "--test", "it"]);
-    for name in CRATES {
+    command.args(["test", "--release"]).args(target);
+    for name in crates {
         command.args(["--package", name]);
     }
     command.args(["--", "--nocapture", &format!("{module}::")]).env(variable, value);

@@ -16,6 +16,9 @@ mod config;
 mod ephemeral;
 mod error;
 mod forget;
+#[cfg(test)]
+#[path = "fuzz/tests.rs"]
+mod fuzz;
 mod history;
 mod home;
 mod identity;
@@ -36,6 +39,7 @@ mod rollback;
 mod run;
 mod snapshot;
 mod status;
+mod tail;
 mod timeline;
 mod times;
 mod trigger;

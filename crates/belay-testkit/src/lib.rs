@@ -7,6 +7,7 @@
 mod at;
 mod compare;
 mod disk;
+mod fuzz;
 mod git;
 mod hostile;
 mod rogue;
@@ -19,6 +20,7 @@ mod workspace;
 
 pub use compare::{Ignore, assert_same_tree, assert_same_world, diff_worlds};
 pub use disk::SmallDisk;
+pub use fuzz::fuzz;
 pub use git::{commit_all, git, linked_worktree, nested_repositories, repository, unborn_repository};
 pub use hostile::{Hostile, hostile};
 pub use rogue::{RogueAgent, small_project};

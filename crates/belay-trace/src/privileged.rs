@@ -347,9 +347,8 @@ fn kernel(what: &'static str) -> impl FnOnce(io::Error) -> Error {
 /// What it means that a layer does not work as root would have it.
 pub(crate) fn shortcoming(error: &Error) -> Degraded {
     let files = matches!(error, Error::Unavailable { engine: "fanotify", .. });
-    let (layer, instead) =
-        if files { ("files", "inotify, which does not name the process") } else { ("exec", "ptrace") };
-    Degraded { layer: layer.into(), why: format!("{error}; {instead}, is used instead") }
+    let (layer, instead) = if files { ("files", "inotify") } else { ("exec", "ptrace and inotify") };
+    Degraded { layer: layer.into(), why: format!("{error}; belay makes do with {instead}") }
 }
 
 #[cfg(test)]

@@ -100,7 +100,10 @@ impl Supervisor<'_> {
         let (workspace, record) = (self.workspace, &self.record);
         let (tracer, journal, taken) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
-            let journal = scope.spawn(|| journal::create(workspace.home(), record));
+            let journal = scope.spawn(|| {
+                record.save(workspace.home().disk(), true)?;
+                journal::create(workspace.home(), record)
+            });
             static CALM: AtomicBool = AtomicBool::new(false);
             let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, &record.id, &CALM));
             (tracer.join(), journal.join(), taken)

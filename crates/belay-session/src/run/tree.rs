@@ -142,7 +142,6 @@ impl Tree {
             // Stopped first, so that none of them starts another while they are gone through.
             self.signal(SIGSTOP);
             self.signal(SIGKILL);
-            belay_sys::reap_children();
             if self.pids().is_empty() {
                 return Ok(());
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use belay_sys::{Dir, FileType, Root};
 
-use super::hand::{Job, join};
+use super::hand::{Job, join, name_of, parent_of};
 use crate::error::Result;
 use crate::filter::{Evidence, Rules, Verdict};
 use crate::tree::Opaque;
@@ -103,6 +103,16 @@ impl Job<'_> {
         (self.judge.enter(outside, path, &texts), !texts.is_empty())
     }
 
+    /// The rules for a directory that is entered only for something forced in it, or those around it.
+    pub(super) fn rules_through(&self, around: &Arc<Rules>, path: &[u8]) -> Arc<Rules> {
+        let (place, name) = (parent_of(path), name_of(path));
+        let decide = |dir: Dir| self.decide(around, &dir, path, name, true);
+        match self.root.dir_path_only(place).ok().filter(|_| !path.is_empty()).map(decide) {
+            Some(Ok(Decision::Take { rules: Some(rules), .. })) => rules,
+            _ => Arc::clone(around),
+        }
+    }
+
     /// The rules inside the directory at `path`, read from the top.
     pub(super) fn rules_at(&self, path: &[u8]) -> Arc<Rules> {
         let mut rules = self.judge.rules();
@@ -113,6 +123,7 @@ impl Job<'_> {
         let dirs = std::iter::once(0).chain(ends.filter(|end| *end > 0));
         for end in dirs {
             let above = &path[..end];
+            rules = self.rules_through(&rules, above);
             if let Ok(dir) = self.root.dir_path_only(above) {
                 rules = self.rules_inside(&rules, &dir, above).0;
             }

@@ -184,7 +184,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     // Names that no one has spoken of may have come or gone since.
     let relist = work.relist || moved && !is_dirty_set;
     let outside = if path.is_empty() { job.judge.rules() } else { job.rules_at(parent_of(path)) };
-    let (rules, has_rules) = job.rules_inside(&outside, &dir, path);
+    let (rules, has_rules) = job.rules_inside(&job.rules_through(&outside, path), &dir, path);
     if rules.fingerprint() != record.rules() {
         return Ok(One::RulesChanged);
     }

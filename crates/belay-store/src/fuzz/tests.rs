@@ -5,11 +5,10 @@
 #![cfg(test)]
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use belay_sys::{FileType, Time};
+use belay_testkit::fuzz;
 
 use crate::disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 use crate::filter::Filter;
@@ -19,59 +18,6 @@ use crate::objects::{ObjectKind, Store};
 use crate::pack::Pack;
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, Update};
 use crate::tree::{Content, Entry, Kind, Meta, Node, Opaque, Pages, Segment};
-
-/// Numbers from a seed, so that a failure can be had again.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % sides.max(1)
-    }
-
-    /// A few changes of the kind that disks and enemies make.
-    fn mutate(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
-        let mut bytes = seeds[self.roll(seeds.len())].clone();
-        for _ in 0..=self.roll(4) {
-            let at = self.roll(bytes.len());
-            let to = at + self.roll(bytes.len() - at.min(bytes.len()) + 1);
-            match self.roll(8) {
-                0..3 if !bytes.is_empty() => bytes[at] ^= 1 << self.roll(8),
-                3 if !bytes.is_empty() => bytes[at] = [0, 1, 0x7f, 0x80, 0xfe, 0xff][self.roll(6)],
-                4 => bytes.truncate(at),
-                5 => drop(bytes.drain(at..to)),
-                6 => bytes.splice(at..at, vec![0xff; self.roll(12)]).for_each(drop),
-                _ => {
-                    let other = &seeds[self.roll(seeds.len())];
-                    let from = self.roll(other.len());
-                    let part = other[from..from + self.roll(other.len() - from + 1)].to_vec();
-                    bytes.splice(at..to, part).for_each(drop);
-                }
-            }
-        }
-        bytes
-    }
-}
-
-/// Feeds mutations of `seeds` to `decode` until the time is up; the seeds themselves are fed first.
-fn fuzz(name: &str, seeds: &[Vec<u8>], decode: impl Fn(&[u8])) {
-    let end = Instant::now() + Duration::from_secs_f64(belay_testkit::fuzz_seconds());
-    let mut dice = Dice(name.bytes().fold(7, |sum: u64, byte| sum.wrapping_mul(31) + u64::from(byte)));
-    seeds.iter().for_each(|seed| decode(seed));
-    let mut fed = 0;
-    while Instant::now() < end || fed < 2000 {
-        let bytes = if fed % 50 == 0 {
-            (0..dice.roll(300)).map(|_| dice.roll(256) as u8).collect()
-        } else {
-            dice.mutate(seeds)
-        };
-        let outcome = catch_unwind(AssertUnwindSafe(|| decode(&bytes)));
-        assert!(outcome.is_ok(), "{name} panics on {bytes:?}");
-        fed += 1;
-    }
-    let peak = belay_sys::peak_rss_bytes();
-    assert!(peak < 1 << 30, "{name} took {peak} bytes of memory");
-}
 
 fn key(text: &str) -> Hash {
     Algorithm::Blake3.hash(text.as_bytes())

@@ -367,6 +367,26 @@ fn directories_that_come_and_go_while_they_are_walked_stop_nothing() {
 }
 
 #[test]
+fn a_change_in_a_forced_part_of_an_excluded_directory_is_read_and_nothing_else() {
+    let mut bench = Bench::new();
+    bench.filter.additional = vec!["cache/".into()];
+    bench.filter.force_include = vec!["cache/keep/deep/**".into()];
+    populate(&bench);
+    bench.workspace.file("cache/keep/deep/a", "1\n").file("cache/keep/deep/b", "1\n").file("cache/left", "1\n");
+    settle();
+    let base = bench.walk().manifest.clone();
+    settle();
+    bench.workspace.file("cache/keep/deep/a", "22\n").file("cache/keep/not", "n\n");
+    let paths = ["cache/keep/deep/a", "cache/keep/not"].map(|path| path.as_bytes().to_vec());
+    let identity = bench.full().identity;
+    // Nobody says that this one changed, so who looks at it looks at everything.
+    bench.workspace.file("docs/1.txt", "unseen");
+    let captured = bench.capture(Source::Dirty { base: &base, paths: &paths });
+    assert_eq!(captured.files_read, 1);
+    assert_eq!(captured.manifest.identity, identity);
+}
+
+#[test]
 fn a_deep_directory_that_is_gone_is_looked_for_once() {
     let bench = Bench::new();
     bench.workspace.file(format!("{}/f", vec!["d"; 1_600].join("/")), "bottom\n");

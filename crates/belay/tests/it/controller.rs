@@ -150,7 +150,9 @@ fn a_signal_to_the_client_reaches_the_command() {
 #[test]
 fn nothing_of_a_run_moves_while_files_are_swapped() {
     let mut world = World::new();
-    (0..1_500).for_each(|number| drop(world.workspace.file(format!("d{}/{number}", number % 20), "before")));
+    for number in 0..1_500 {
+        world.workspace.file(format!("d{}/{number}", number % 20), "before");
+    }
     let log = world.workspace.outside().join("log");
     let script =
         format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());
@@ -194,7 +196,9 @@ fn a_run_can_take_itself_back() {
 #[test]
 fn a_rollback_that_dies_leaves_nobody_frozen() {
     let mut world = World::new();
-    (0..3_000).for_each(|number| drop(world.workspace.file(format!("d{}/{number}", number % 20), "before")));
+    for number in 0..3_000 {
+        world.workspace.file(format!("d{}/{number}", number % 20), "before");
+    }
     let log = world.workspace.outside().join("log");
     let script =
         format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());

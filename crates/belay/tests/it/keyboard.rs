@@ -102,7 +102,8 @@ fn use_a_shell(engine: &str) {
         "stty -a | md5sum > before; {BELAY} run --isolation {engine} -q -- env PS1='in''side> ' bash --norc --noprofile"
     ));
     terminal.shows("inside>");
-    terminal.line("sleep 300");
+    terminal.line("sh -c 'echo begun-$((1+1)); exec sleep 300'");
+    terminal.shows("begun-2");
     terminal.keys(&["C-z"]);
     terminal.shows("Stopped");
     terminal.line("fg");

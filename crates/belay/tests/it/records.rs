@@ -57,7 +57,7 @@ fn the_log_tells_commands_files_and_snapshots() {
         assert!(log.contains(word), "{word}: {log}");
     }
     assert!(!log.contains('\x1b'), "{log}");
-    assert!(!world.ok(&["log", "--no-files"]).contains("made.txt"));
+    assert!(!world.ok(&["log", "--no-files"]).contains("A made.txt"));
     let events = lines(&world.ok(&["log", "--json"]));
     let names: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).collect();
     assert_eq!((names.first(), names.last()), (Some(&"run-started"), Some(&"run-ended")));
@@ -67,7 +67,7 @@ fn the_log_tells_commands_files_and_snapshots() {
     let rm = events.iter().find(|event| event["argv"][0] == "/bin/rm").expect("rm was seen");
     let number = rm["command"].to_string();
     let beneath = world.ok(&["log", "--command", &number]);
-    assert!(beneath.contains("gone.txt") && !beneath.contains("made.txt"), "{beneath}");
+    assert!(beneath.contains("D gone.txt") && !beneath.contains("A made.txt"), "{beneath}");
     assert_eq!(world.belay(&["log", "--command", "99999"]).code, 3);
 }
 

@@ -160,6 +160,8 @@ fn limits_hold_or_are_said_not_to() {
     let degraded = records(&world)[0]["protection"]["degraded"].to_string();
     let is_held = ran.stderr.to_lowercase().contains("fork");
     assert!(is_held || degraded.contains("limit of processes"), "{ran}{degraded}");
+    // Those that could be started outlive the shell that failed.
+    let _ = world.belay(&["stop", "--now"]);
     let eater = "import sys; x = bytearray(400 << 20); print(len(x))";
     if Command::new("python3").arg("--version").output().is_err() {
         return skip("no python3");
@@ -167,6 +169,21 @@ fn limits_hold_or_are_said_not_to() {
     let ran = world.belay(&["run", "--isolation", "none", "--memory", "100MiB", "--", "python3", "-c", eater]);
     let degraded = records(&world)[1]["protection"]["degraded"].to_string();
     assert!(ran.code != 0 || degraded.contains("limit of memory"), "{ran}{degraded}");
+}
+
+#[test]
+fn a_confined_run_leaves_nothing_behind() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["run", "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 & exit 3"]);
+    let run = records(&world).remove(0);
+    if run["protection"]["isolation"] == "none" {
+        world.ok(&["stop"]);
+        return skip("no jail");
+    }
+    assert_eq!(ran.code, 3, "{ran}");
+    assert!(!ran.stderr.contains("no longer recorded"), "{ran}");
+    assert_eq!(world.belay(&["stop"]).code, 3);
 }
 
 #[test]
