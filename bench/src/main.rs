@@ -7,6 +7,7 @@ mod dirty;
 mod edits;
 mod error;
 mod floors;
+mod jail;
 mod journal;
 mod measure;
 mod place;
@@ -37,6 +38,8 @@ enum Command {
     Store(rows::Args),
     /// Record many file events and print how fast they were taken.
     Journal(journal::Args),
+    /// Start a program bare, in bubblewrap and in a jail, and print the table.
+    Jail(jail::Args),
     /// Run workloads bare, under strace and under belay, and print the table.
     Trace(trace::Args),
     /// Run a command and write into FILE how many nanoseconds it took.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Dirty(args) => dirty::run(&args),
         Command::Store(args) => rows::run(&args),
         Command::Journal(args) => journal::run(&args),
+        Command::Jail(args) => jail::run(&args),
         Command::Trace(args) => trace::run(&args),
         Command::Timed { file, words } => trace::timed(&file, &words),
     };

@@ -13,7 +13,7 @@ use belay_sys::{Attributes, Step};
 
 use crate::error::{Error, Result};
 use crate::places::{Layout, Place};
-use crate::policy::{Access, Identity, Limits, Network};
+use crate::policy::{Access, Identity, Kept, Limits, Network, Policy};
 
 /// The largest file that is copied for a program; larger ones are granted as they are or not at all.
 const COPY_BYTES_MAX: u64 = 64 << 20;
@@ -35,6 +35,18 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
     ("dev/stdout", "/proc/self/fd/1"),
 ];
 
+/// Where a directory with its kept changes is mounted when nothing but it is wanted.
+pub(crate) const MERGED: &str = "merged";
+
+/// A root with nothing but a directory and its kept changes.
+pub(crate) fn merged(kept: &Kept) -> Result<Vec<Step>> {
+    let mut composer = Composer { kept: vec![kept.clone()], ..Composer::default() };
+    composer.steps.push(Step::NewRoot);
+    composer.directory(MERGED, 0o755);
+    composer.overlay(&kept.path, plain(MERGED))?;
+    Ok(composer.steps)
+}
+
 /// The steps so far, and the directories that they made.
 #[derive(Default)]
 struct Composer {
@@ -42,6 +54,7 @@ struct Composer {
     made: BTreeSet<PathBuf>,
     sealed: Vec<CString>,
     copies: usize,
+    kept: Vec<Kept>,
 }
 
 /// Whoever starts the jail, mapped to whom the program believes to be.
@@ -66,10 +79,10 @@ pub(crate) fn machine(name: &str, network: Network) -> Vec<Step> {
 }
 
 /// The root.
-pub(crate) fn root(layout: &Layout, limits: &Limits, terminal: Option<&Path>) -> Result<Vec<Step>> {
-    let mut composer = Composer::default();
+pub(crate) fn root(layout: &Layout, policy: &Policy, terminal: Option<&Path>) -> Result<Vec<Step>> {
+    let mut composer = Composer { kept: policy.kept.clone(), ..Composer::default() };
     composer.steps.push(Step::NewRoot);
-    composer.private(limits)?;
+    composer.private(&policy.limits)?;
     composer.proc();
     composer.devices(terminal)?;
     for place in &layout.places {
@@ -215,10 +228,10 @@ impl Composer {
     }
 
     fn overlay(&mut self, lower: &Path, to: CString) -> Result<()> {
-        let (upper, work) = (self.fresh("upper"), self.fresh("work"));
-        for path in [&upper, &work] {
-            self.steps.push(Step::Directory { path: path.clone(), mode: 0o755 });
-        }
+        let (upper, work) = match self.kept.iter().find(|kept| kept.path == lower) {
+            Some(kept) => (text_of(kept.changes.as_os_str().as_bytes())?, text_of(kept.work.as_os_str().as_bytes())?),
+            None => (self.fresh_directory("upper"), self.fresh_directory("work")),
+        };
         self.steps.push(Step::Mount {
             kind: plain("overlay"),
             options: vec![
@@ -247,6 +260,12 @@ impl Composer {
     fn directory(&mut self, path: &str, mode: u32) {
         self.made.insert(Path::new("/").join(path));
         self.steps.push(Step::Directory { path: plain(path), mode });
+    }
+
+    fn fresh_directory(&mut self, what: &str) -> CString {
+        let path = self.fresh(what);
+        self.steps.push(Step::Directory { path: path.clone(), mode: 0o755 });
+        path
     }
 
     fn fresh(&mut self, what: &str) -> CString {

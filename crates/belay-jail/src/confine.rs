@@ -15,7 +15,7 @@ use crate::compose::{self, plain, text_of};
 use crate::error::{Error, Result};
 use crate::filter;
 use crate::places::{self, Layout};
-use crate::policy::{Access, Limits, Network, Policy};
+use crate::policy::{Access, Identity, Kept, Limits, Network, Policy};
 use crate::rights::Rights;
 
 /// Where a program without a path is looked for if its environment does not say.
@@ -126,6 +126,22 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name })
 }
 
+/// The private directory with its kept changes, as its program saw it; the handle is all that there is of it.
+pub fn merged(kept: &Kept) -> Result<OwnedFd> {
+    let own = Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() };
+    let mut steps = compose::identity(own);
+    steps.extend(compose::merged(kept)?);
+    let recipe = Recipe {
+        namespaces: Namespaces::AllButNetwork,
+        steps,
+        hand_over: Some(plain(compose::MERGED)),
+        ..Recipe::default()
+    };
+    let name = "nothing";
+    let mut held = hold_sandboxed(&recipe, |_| Ok(())).map_err(|failure| explain(&recipe, failure, name))?;
+    held.take_handed_over().ok_or_else(|| Error::Unavailable { why: "no directory was handed over".to_owned() })
+}
+
 /// The recipe but for its namespaces and rules; its only step is the last but the seal, the change of directory.
 fn prepare(launch: Launch) -> Result<Recipe> {
     let path = launch.env.iter().find(|(name, _)| name == b"PATH").map_or(DEFAULT_PATH, |(_, value)| value);
@@ -153,6 +169,7 @@ fn prepare(launch: Launch) -> Result<Recipe> {
         session: launch.session,
         dies_with_parent: launch.dies_with_parent,
         tracer: launch.tracer,
+        hand_over: None,
     })
 }
 
@@ -160,7 +177,7 @@ fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Op
     let terminal = recipe.stdio.as_ref().and_then(|stdio| terminal_of(stdio[0].as_fd()));
     let mut steps = compose::identity(policy.identity);
     steps.extend(compose::machine(&policy.host_name, policy.network));
-    steps.extend(compose::root(layout, &policy.limits, terminal.as_deref())?);
+    steps.extend(compose::root(layout, policy, terminal.as_deref())?);
     steps.extend(limits(&policy.limits));
     steps.push(Step::NoNewPrivileges);
     if let Some(rights) = rights {
@@ -357,8 +374,8 @@ impl Running {
         self.program.kill().map_err(|source| Error::Program { what: "kill", source })
     }
 
-    /// Leaves it to somebody who reaps and ends it and whatever it started.
-    pub fn leave(self) -> Result<belay_sys::Process> {
+    /// Leaves it to somebody who reaps it; ending the second process, if there is one, ends all that it started.
+    pub fn leave(self) -> Result<(belay_sys::Process, Option<belay_sys::Process>)> {
         self.program.leave().map_err(|source| Error::Program { what: "find", source })
     }
 

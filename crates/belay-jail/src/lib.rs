@@ -11,12 +11,14 @@ mod confine;
 mod environment;
 mod error;
 mod filter;
+mod kept;
 mod places;
 mod policy;
 mod rights;
 
-pub use confine::{Held, Launch, Layer, Running, hold};
+pub use confine::{Held, Launch, Layer, Running, hold, merged};
 pub use environment::scrub;
 pub use error::{Error, Result};
 pub use filter::{DENIED_CALLS, DeniedCall, denied_call};
-pub use policy::{Access, Grant, Identity, Limits, Network, Policy};
+pub use kept::{Change, kept_changes};
+pub use policy::{Access, Grant, Identity, Kept, Limits, Network, Policy};

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Policy {
     /// What is visible and how; `/proc` and `/dev` are always there, and always the jail's own.
     pub grants: Vec<Grant>,
+    /// Private directories whose changes are kept; those of the others end with the program.
+    pub kept: Vec<Kept>,
     /// What of the network is there.
     pub network: Network,
     /// Who the program believes to be.
@@ -29,6 +31,17 @@ pub struct Grant {
     pub path: PathBuf,
     /// How.
     pub access: Access,
+}
+
+/// Where the changes of a private directory are kept; both directories are empty, on one filesystem, and belay's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The directory, granted as [`Access::Private`], without links.
+    pub path: PathBuf,
+    /// What changed, as an overlay's upper layer; [`crate::kept_changes`] reads it.
+    pub changes: PathBuf,
+    /// The kernel's scratch space.
+    pub work: PathBuf,
 }
 
 /// How something can be reached.
@@ -114,6 +127,7 @@ mod tests {
     fn policy(grants: &[(&str, Access)]) -> Policy {
         Policy {
             grants: grants.iter().map(|(path, access)| Grant::new(path, *access)).collect(),
+            kept: Vec::new(),
             network: Network::None,
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),

@@ -9,14 +9,14 @@ mod touched;
 
 use belay_event as event;
 use belay_store::{
-    Change, Conflict, Edit, Entry, Inverse, Manifest, Merged, MtimePolicy, Scope, Side, Sides, Trees, View, diff,
-    graft, merge,
+    Applied, Change, Conflict, Edit, Entry, Faults, Inverse, Left, Manifest, Merged, MtimePolicy, Scope, Side, Sides,
+    Trees, View, diff, graft, merge,
 };
 
 use crate::error::{Error, Result};
 use crate::present::Tree;
 use crate::record::{Cause, Kind, Origin, RewindKind, Snapshot};
-use crate::rollback::{Aim, Outcome, Stage, usual_mtime};
+use crate::rollback::{Aim, Outcome, Recovered, Stage, usual_mtime};
 use crate::snapshot::{Look, SnapshotRequest};
 use crate::workspace::{Work, Workspace};
 
@@ -70,6 +70,18 @@ impl Workspace<'_> {
 
     /// Takes the step back.
     pub fn revert(&self, request: &RevertRequest, work: Work<'_>, tell: &mut dyn FnMut(Stage<'_>)) -> Result<Reverted> {
+        self.revert_until(request, work, tell, None)
+    }
+
+    /// Takes the step back, unless it meets the fault.
+    #[doc(hidden)]
+    pub fn revert_until(
+        &self,
+        request: &RevertRequest,
+        work: Work<'_>,
+        tell: &mut dyn FnMut(Stage<'_>),
+        faults: Option<&Faults>,
+    ) -> Result<Reverted> {
         let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
         let recovered = self.recover_locked(work)?;
         let step = self.step(&request.step)?;
@@ -86,22 +98,14 @@ impl Workspace<'_> {
         tell(Stage::Captured(&safety));
         let (target, manifest) = self.plant(&step, &merged, now.manifest(), before.manifest())?;
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
-        let paths = paths_of(&merged.edits);
-        let plan = self.plan_between(now.manifest(), &manifest, &paths)?;
-        let aim = Aim { kind: RewindKind::Revert, target, manifest, paths, mtime };
+        let aim = Aim { kind: RewindKind::Revert, target, manifest, paths: paths_of(&merged.edits), mtime };
+        let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths)?;
         tell(Stage::Restoring(&aim.target));
-        let applied = self.carry_out(&aim, &safety, &plan, work, None)?;
+        let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
-        still.release(&event::Rewound {
-            kind: RewindKind::Revert.name().to_owned(),
-            from: safety.id.clone(),
-            to: aim.target.id.clone(),
-            changed: applied.changed,
-        });
+        let outcome = outcome(aim, safety, plan.left, applied, recovered);
+        still.release(&told(&outcome));
         self.tidy_store();
-        let left = plan.left.into_iter().chain(applied.left).collect();
-        let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
-        let outcome = Outcome { kind, safety: Some(safety), target, changed, left, recovered };
         Ok(Reverted { step: step.info, conflicts: merged.conflicts, outcome: Some(outcome) })
     }
 
@@ -164,6 +168,22 @@ impl Workspace<'_> {
             ..SnapshotRequest::default()
         };
         Ok((self.name_tree(&manifest, key, grown, &request)?, manifest))
+    }
+}
+
+fn outcome(aim: Aim, safety: Snapshot, left: Vec<Left>, applied: Applied, recovered: Vec<Recovered>) -> Outcome {
+    let left = left.into_iter().chain(applied.left).collect();
+    let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
+    Outcome { kind, safety: Some(safety), target, changed, left, recovered }
+}
+
+/// What the runs that held still are told.
+fn told(outcome: &Outcome) -> event::Rewound {
+    event::Rewound {
+        kind: outcome.kind.name().to_owned(),
+        from: outcome.safety.as_ref().map(|safety| safety.id.clone()).unwrap_or_default(),
+        to: outcome.target.id.clone(),
+        changed: outcome.changed,
     }
 }
 

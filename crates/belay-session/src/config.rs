@@ -234,6 +234,13 @@ impl Settings {
         }
     }
 
+    pub(crate) fn choice(&self, name: &str) -> &str {
+        match self.value(name) {
+            Value::Text(choice) => choice,
+            other => unreachable!("{name} is a choice, not {other:?}"),
+        }
+    }
+
     pub(crate) fn texts(&self, name: &str) -> Vec<String> {
         match self.value(name) {
             Value::Texts(items) => items.clone(),

@@ -248,6 +248,9 @@ pub enum Error {
         /// The step in words.
         step: String,
     },
+    /// The run has ended, or was given up.
+    #[error("{0} is over")]
+    RunOver(String),
     /// A run could not be started or followed.
     #[error("{operation}")]
     Run {

@@ -38,6 +38,7 @@ mod rollback;
 mod run;
 mod snapshot;
 mod status;
+mod tail;
 mod timeline;
 mod times;
 mod trigger;
@@ -78,4 +79,4 @@ pub use belay_jail as jail;
 pub use belay_journal as journal;
 pub use belay_store as store;
 
-pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size};
+pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size, wait_readable};

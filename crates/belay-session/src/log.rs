@@ -11,6 +11,7 @@ use std::ops::Range;
 use belay_store::Disk;
 
 use crate::error::{Error, Result};
+use crate::tail::Tail;
 
 const MAGIC: &[u8; 4] = b"BLR1";
 const HEADER: usize = 4 + 4 + 16 + 16;
@@ -19,7 +20,8 @@ const HEADER: usize = 4 + 4 + 16 + 16;
 /// somebody chose) can be taken for a record when the reader looks for the next one behind damage.
 const PAYLOAD_BYTES_MAX: usize = (1 << 24) - 1;
 
-type Check = [u8; 16];
+/// What proves a record, and with it all before it.
+pub(crate) type Check = [u8; 16];
 
 /// A place in a log that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +81,21 @@ impl Log {
     /// Bytes up to which the file holds records.
     pub(crate) fn len(&self) -> u64 {
         self.end as u64
+    }
+
+    /// Where the last record ends.
+    pub(crate) fn tail(&self) -> Option<Tail> {
+        self.payloads.last().map(|payload| self.end_of(payload))
+    }
+
+    /// Whether a record that was published once is not there any more.
+    pub(crate) fn lacks(&self, tail: &Tail) -> bool {
+        !self.payloads.iter().rev().any(|payload| self.end_of(payload) == *tail)
+    }
+
+    fn end_of(&self, payload: &Range<usize>) -> Tail {
+        let check = self.bytes[payload.start - 16..payload.start].try_into().expect("a check has 16 bytes");
+        Tail { len: payload.end as u64, check }
     }
 
     /// The payloads in order.

@@ -17,7 +17,8 @@ use crate::identity::Index;
 use crate::intent::Pending;
 use crate::log::Log;
 use crate::record::Snapshot;
-use crate::timeline::{Timeline, payloads};
+use crate::tail::Tail;
+use crate::timeline::Timeline;
 use crate::workspace::{Work, timeline_name};
 
 /// A record of a timeline that cannot be read.
@@ -174,6 +175,7 @@ impl Home {
             if !Index::relist(self.disk(), id)? {
                 let (name, aside) = (timeline_name(id), format!("workspaces/{id}/timeline.aside"));
                 self.disk().rename(&name, &aside).map_err(Error::disk("set aside", &name))?;
+                Tail::remove(self.disk(), &name)?;
                 set_aside += 1;
             }
         }
@@ -327,7 +329,7 @@ impl Home {
             damaged += 1;
         }
         if !timeline.damage().is_empty() {
-            Log::rewrite(self.disk(), &name, &payloads(&timeline.essence()))?;
+            timeline.rewrite(self.disk(), &name)?;
         }
         let pending = Pending::read(self.disk(), workspace)?;
         for damage in &pending.damage {

@@ -138,6 +138,7 @@ impl Profile {
         let grants = self.grants(ground).into_iter().map(|(grant, _)| grant).collect();
         Policy {
             grants,
+            kept: Vec::new(),
             network,
             identity,
             limits: self.limits,

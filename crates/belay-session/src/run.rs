@@ -17,6 +17,7 @@ mod still;
 mod supervisor;
 mod tally;
 mod tree;
+mod unseen;
 mod wire;
 
 use std::os::unix::net::UnixStream;
@@ -25,7 +26,7 @@ use std::sync::atomic::AtomicBool;
 use belay_event::{Event, Raw};
 
 use crate::config::Sources;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::workspace::Workspace;
 
@@ -112,7 +113,8 @@ impl Workspace<'_> {
             because: None,
             totals: RunTotals::default(),
         };
-        record.save(home.disk(), true)?;
+        // The supervisor makes it durable beside other work, before the command exists.
+        record.save(home.disk(), false)?;
         record.mark(home.disk())?;
         Ok(record)
     }
@@ -122,8 +124,11 @@ impl Workspace<'_> {
 pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
     // A group leader already is what this would make it.
     let _ = rustix::process::setsid();
-    belay_sys::ignore_hangup();
+    belay_sys::survive_hangup();
     let record = home.run(id)?;
+    if !record.state.is_open() {
+        return Err(Error::RunOver(record.id));
+    }
     let workspace = home.workspace(&record.workspace, sources)?;
     let mut run = Supervisor::open(&workspace, record, host)?;
     let result = std::thread::scope(|scope| {

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::maintenance::TimelineDamage;
 use crate::record::{Kind, Record, RewindKind, Rewound, Snapshot};
+use crate::tail::Tail;
 
 /// Rewinds older than the newest of these cannot be undone any more; they are dropped when the log is rewritten.
 const REWINDS_KEPT: usize = 200;
@@ -125,7 +126,13 @@ impl Timeline {
 
     /// Reads the timeline of that name.
     pub(crate) fn read(disk: &dyn Disk, name: &str) -> Result<Timeline> {
-        Timeline::of(&Log::read(disk, name)?, name)
+        Ok(Arc::unwrap_or_clone(Reading::new(disk, name, None)?.timeline))
+    }
+
+    /// Writes the log of that name anew, under its lock, with only what still counts.
+    pub(crate) fn rewrite(&self, disk: &dyn Disk, name: &str) -> Result<()> {
+        Tail::remove(disk, name)?;
+        Log::rewrite(disk, name, &payloads(&self.essence()))
     }
 
     /// What a log tells.
@@ -220,9 +227,30 @@ impl Reading {
         match known {
             Some(known) if known.log.is_still(disk, name)? => Ok(known),
             _ => {
-                let log = Log::read(disk, name)?;
-                Ok(Reading { timeline: Arc::new(Timeline::of(&log, name)?), log: Arc::new(log) })
+                let (log, is_short) = read_with_tail(disk, name)?;
+                let mut timeline = Timeline::of(&log, name)?;
+                // Other damage is named by itself, and may be what hides the end.
+                if is_short && timeline.damage.is_empty() {
+                    let (file, detail) = (name.to_owned(), "records are missing at its end".to_owned());
+                    timeline.damage.push(TimelineDamage { file, offset: log.len(), detail });
+                }
+                Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log) })
             }
+        }
+    }
+}
+
+/// Reads a log, and whether a record is gone that it is known to have had.
+fn read_with_tail(disk: &dyn Disk, name: &str) -> Result<(Log, bool)> {
+    loop {
+        // The mark before the log: what is published in between makes the log longer than the mark says.
+        let tail = Tail::read(disk, name);
+        let log = Log::read(disk, name)?;
+        // One without any record is told by what else is beside it.
+        let is_short = tail.is_some_and(|tail| log.tail().is_some() && log.lacks(&tail));
+        // The log may have been written anew in between; then its mark was removed or is another.
+        if !is_short || Tail::read(disk, name) == tail {
+            return Ok((log, is_short));
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::identity::{Arrival, Place};
-use crate::log::Log;
 use crate::record::{Record, Snapshot};
+use crate::tail::Tail;
 use crate::timeline::{Reading, Timeline, payloads};
 use crate::trust::Trust;
 
@@ -147,10 +147,14 @@ pub(crate) fn publish(
         return Ok(reading);
     }
     let log = reading.log.append(disk, &name, &payloads(&records))?;
+    // While something is missing the mark is the proof of it.
+    if reading.timeline.damage().is_empty() {
+        Tail::write(disk, &name, &log);
+    }
     let mut timeline = Arc::unwrap_or_clone(reading.timeline);
     records.into_iter().for_each(|record| timeline.apply(record));
     if timeline.wants_rewrite(log.len()) {
-        Log::rewrite(disk, &name, &payloads(&timeline.essence()))?;
+        timeline.rewrite(disk, &name)?;
     }
     Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log) })
 }

@@ -159,6 +159,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
         return Err(Error::Interrupted);
     }
     let (stored_bytes, guard) = batch.finish()?;
+    store.keep_nodes(&found.findings.nodes);
     Ok(Captured {
         key,
         manifest,

@@ -86,6 +86,8 @@ pub struct Store {
     /// Loaded when the first object is asked for, because listing snapshots needs none.
     packs: RwLock<Option<Arc<Vec<Arc<Pack>>>>>,
     blocks: Mutex<BlockCache>,
+    /// The block that was last unpacked in part.
+    lone: Mutex<Option<(u64, u32)>>,
     nodes: Mutex<KeyMap<Arc<Node>>>,
     lists: Mutex<KeyMap<Arc<Pages>>>,
 }
@@ -109,9 +111,9 @@ impl Store {
             }
             Err(error) => return Err(Error::disk("read", FORMAT_FILE)(error)),
         };
-        let (packs, blocks) = (RwLock::default(), Mutex::default());
+        let (packs, blocks, lone) = (RwLock::default(), Mutex::default(), Mutex::default());
         let (nodes, lists) = (Mutex::default(), Mutex::default());
-        Ok(Store { disk, algorithm, format: AtomicU32::new(format), packs, blocks, nodes, lists })
+        Ok(Store { disk, algorithm, format: AtomicU32::new(format), packs, blocks, lone, nodes, lists })
     }
 
     /// The disk that the store is on.
@@ -166,7 +168,26 @@ impl Store {
 
     pub(crate) fn read_at(&self, pack: &Arc<Pack>, place: Place, key: &Hash) -> Result<Vec<u8>> {
         let block = self.block(pack, place.block)?;
-        let bytes = block
+        self.object_in(&block, pack, place, key)
+    }
+
+    /// The object's bytes, by unpacking no more of its block than it needs: for whoever reads few objects of many blocks.
+    pub(crate) fn read_alone(&self, key: &Hash) -> Result<Vec<u8>> {
+        let Ok(Some((pack, place))) = self.find(key) else { return self.read(key) };
+        let id = (pack.id, place.block);
+        let before = self.lone.lock().expect("no holder panics").replace(id);
+        // Whoever comes back to a block will come again.
+        if before == Some(id) || self.blocks.lock().expect("no holder panics").blocks.contains_key(&id) {
+            return self.read(key);
+        }
+        let end = place.offset.saturating_add(place.len) as usize;
+        let part = pack.block(place.block).and_then(|block| pack.raw_until(&block, end));
+        // Any failure is for the ordinary way to tell, which tries other copies too.
+        part.and_then(|raw| self.object_in(&raw, &pack, place, key)).or_else(|_| self.read(key))
+    }
+
+    fn object_in(&self, raw: &[u8], pack: &Pack, place: Place, key: &Hash) -> Result<Vec<u8>> {
+        let bytes = raw
             .get(place.offset as usize..)
             .and_then(|rest| rest.get(..place.len as usize))
             .ok_or_else(|| Error::corrupt(&pack.name, format!("object {key} lies outside its block")))?;
@@ -187,6 +208,11 @@ impl Store {
         };
         remember(&self.nodes, key, &node);
         Ok(node)
+    }
+
+    /// Keeps nodes that were just stored, because the next capture begins with them.
+    pub(crate) fn keep_nodes(&self, nodes: &HashMap<Hash, Arc<Node>>) {
+        nodes.iter().for_each(|(key, node)| remember(&self.nodes, key, node));
     }
 
     /// How the tree node of that key is stored.
@@ -235,6 +261,7 @@ impl Store {
     /// Gives up the nodes that are kept for the next reader.
     pub(crate) fn forget_nodes(&self) {
         self.nodes.lock().expect("no holder panics").clear();
+        self.lists.lock().expect("no holder panics").clear();
     }
 
     /// How much the store holds.

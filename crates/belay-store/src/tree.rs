@@ -641,7 +641,7 @@ impl<'a> View<'a> {
         for segment in self.segments(size, content)? {
             match segment {
                 Segment::Data { key, len } => {
-                    let bytes = self.store.read(&key)?;
+                    let bytes = self.store.read_alone(&key)?;
                     if bytes.len() as u64 != len {
                         return Err(Error::corrupt(format!("object {key}"), "its length is not what the tree says"));
                     }

@@ -44,7 +44,7 @@ pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
 pub use pidfd::{
-    Exit, Process, become_subreaper, descendants, ignore_hangup, reap_children, signal_group, signal_process,
+    Exit, Process, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_hangup,
 };
 pub use process::{
     boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,

@@ -113,10 +113,11 @@ pub fn reap_children() -> Vec<(u32, Exit)> {
     }
 }
 
-/// Goes on when the terminal hangs up.
-pub fn ignore_hangup() {
-    // SAFETY: ignoring a signal installs no handler.
-    unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+/// Goes on when the terminal hangs up; what is executed later does not inherit that.
+pub fn survive_hangup() {
+    extern "C" fn go_on(_signal: libc::c_int) {}
+    // SAFETY: the handler does nothing.
+    unsafe { libc::signal(libc::SIGHUP, go_on as extern "C" fn(libc::c_int) as libc::sighandler_t) };
 }
 
 /// The processes that descend from `pid`, however far down, and not itself.

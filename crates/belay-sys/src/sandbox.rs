@@ -12,13 +12,16 @@ mod kernel;
 mod step;
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
 
 use rustix::fd::AsFd;
 use rustix::io::retry_on_intr;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendFlags, SocketFlags, SocketType,
+};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_send_signal, waitpid};
 
 use crate::pidfd::Process;
@@ -61,6 +64,8 @@ pub struct Recipe {
     pub dies_with_parent: bool,
     /// The process that will trace it, if that is not ours; in namespaces whoever starts it may anyway.
     pub tracer: Option<u32>,
+    /// A directory, as it sees it after its steps, whose handle it gives to us.
+    pub hand_over: Option<CString>,
 }
 
 /// Where a start failed.
@@ -88,6 +93,7 @@ pub struct StartError {
 pub struct HeldProgram {
     control: OwnedFd,
     running: RunningProgram,
+    handed_over: Option<OwnedFd>,
 }
 
 /// A program that was released.
@@ -122,9 +128,9 @@ pub fn hold_sandboxed(recipe: &Recipe, place: impl FnOnce(u32) -> io::Result<()>
         }
         let _ = retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()));
     }
-    let (program, first) = held?;
+    let (program, first, handed_over) = held?;
     let running = RunningProgram::open(program, first).map_err(early)?;
-    Ok(HeldProgram { control: ours, running })
+    Ok(HeldProgram { control: ours, running, handed_over })
 }
 
 fn send_go(control: &OwnedFd) -> io::Result<()> {
@@ -132,18 +138,19 @@ fn send_go(control: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits until the program is held; its number and that of the first process.
-fn receive_held(control: &OwnedFd, child: Pid) -> Result<(Pid, Option<Pid>), StartError> {
+/// Waits until the program is held; its number, that of the first process, and what it hands over.
+fn receive_held(control: &OwnedFd, child: Pid) -> Result<(Pid, Option<Pid>, Option<OwnedFd>), StartError> {
     let mut pids = (child, None);
     loop {
-        match child::Report::receive(control) {
+        let (report, handed_over) = child::Report::receive(control);
+        match report {
             Some(child::Report::Processes { first, program }) => {
                 let pid = |raw| Pid::from_raw(raw).expect("the kernel numbers processes from 1");
                 pids = (pid(program), Some(pid(first)));
                 // If nobody is there to hear it, the next report says so.
                 let _ = send_go(control);
             }
-            Some(child::Report::Held) => return Ok(pids),
+            Some(child::Report::Held) => return Ok((pids.0, pids.1, handed_over)),
             Some(child::Report::Failed { stage, errno }) => {
                 abandon(pids.1, pids.0);
                 return Err(StartError { stage, source: io::Error::from_raw_os_error(errno) });
@@ -178,11 +185,16 @@ impl HeldProgram {
         first.chain([self.running.pid]).map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
     }
 
+    /// The directory that it was asked to hand over; it stays usable when the program has ended.
+    pub fn take_handed_over(&mut self) -> Option<OwnedFd> {
+        self.handed_over.take()
+    }
+
     /// Lets the program execute; if it cannot, everything that was started has ended.
     pub fn release(mut self) -> Result<RunningProgram, StartError> {
         let failed = |source| StartError { stage: Stage::Execute, source };
         send_go(&self.control).map_err(failed)?;
-        match child::Report::receive(&self.control) {
+        match child::Report::receive(&self.control).0 {
             // A successful execve closed the other end.
             None => Ok(self.running),
             Some(child::Report::Failed { stage, errno }) => {
@@ -240,11 +252,14 @@ impl RunningProgram {
         Ok(status)
     }
 
-    /// Leaves the program and its namespaces to somebody who reaps and ends all of them.
-    pub fn leave(mut self) -> io::Result<Process> {
+    /// Leaves the program, and the first process of its namespaces, to somebody who reaps and ends both of them.
+    pub fn leave(mut self) -> io::Result<(Process, Option<Process>)> {
+        let program = Process::open(self.pid())?;
+        let first = self.first.as_ref().map(|(pid, _)| Process::open(pid.as_raw_nonzero().get().unsigned_abs()));
+        let first = first.transpose()?;
         // From here on there is nothing that dropping would end.
         self.status = Some(0);
-        Process::open(self.pid())
+        Ok((program, first))
     }
 
     fn end_first(&mut self) {
@@ -275,7 +290,22 @@ fn raw(fd: &Option<OwnedFd>) -> RawFd {
     fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
 }
 
-fn receive(control: &OwnedFd, buffer: &mut [u8]) -> usize {
-    let received = retry_on_intr(|| rustix::net::recv(control, &mut *buffer, RecvFlags::empty()));
-    received.map_or(0, |(_, length)| length)
+/// Receives a message and the descriptor that came with it; an empty one means that nobody is left to send.
+fn receive(control: &OwnedFd, buffer: &mut [u8]) -> (usize, Option<OwnedFd>) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    loop {
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let into = &mut [IoSliceMut::new(&mut *buffer)];
+        match rustix::net::recvmsg(control, into, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+            Ok(message) => {
+                let handed = ancillary.drain().find_map(|one| match one {
+                    RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+                    _ => None,
+                });
+                return (message.bytes, handed);
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return (0, None),
+        }
+    }
 }

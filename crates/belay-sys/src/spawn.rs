@@ -220,10 +220,8 @@ unsafe fn arrange(prepared: &Prepared) -> i32 {
             // Where nothing forbids tracing this means nothing, and fails.
             libc::prctl(libc::PR_SET_PTRACER, libc::c_ulong::from(tracer), 0, 0, 0);
         }
-        // Rust ignores SIGPIPE and a supervisor ignores SIGHUP; neither may be inherited.
-        for signal in [libc::SIGPIPE, libc::SIGHUP] {
-            libc::signal(signal, libc::SIG_DFL);
-        }
+        // Rust ignores it, and that would be inherited.
+        libc::signal(libc::SIGPIPE, libc::SIG_DFL);
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());

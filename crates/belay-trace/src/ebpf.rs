@@ -49,8 +49,13 @@ impl Commands {
         let following = group.is_none();
         let group = group.unwrap_or(Group { id: 0, level: 0 });
         let watched = [group.id, u64::from(group.level), u64::from(following)];
-        let mut programs =
-            EbpfLoader::new().override_global("watched", &watched, true).load(PROGRAMS).map_err(unavailable)?;
+        let mut loader = EbpfLoader::new();
+        loader.override_global("watched", &watched, true);
+        if !following {
+            // The kernel makes room for all of them at once, and nobody will be in it.
+            loader.map_max_entries("followed", 1);
+        }
+        let mut programs = loader.load(PROGRAMS).map_err(unavailable)?;
         let ring = map(&mut programs, "records")?;
         let states = map(&mut programs, "states")?;
         let followed = map(&mut programs, "followed")?;

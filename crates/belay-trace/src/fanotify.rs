@@ -21,8 +21,8 @@ use tree::Tree;
 
 const BUFFER_BYTES: usize = 256 * 1024;
 
-/// At most so many buffers are read before somebody else has a turn.
-const ROUNDS_MAX: usize = 64;
+/// At most so many buffers, some fifty thousand notices, become events at once: this bounds the memory for a backlog.
+const ROUNDS_MAX: usize = 16;
 
 /// A change, and the process that made it.
 #[derive(Debug, PartialEq, Eq)]

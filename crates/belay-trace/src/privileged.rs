@@ -40,6 +40,9 @@ const QUIET_TICKS: u32 = 20;
 /// How long the thread waits then.
 const NAP: Duration = Duration::from_secs(1);
 
+/// How far behind the clock may be by which files are dated.
+const COARSE_NS: u64 = 20_000_000;
+
 /// Watches with what root may do.
 pub(crate) struct Privileged {
     state: Arc<Mutex<State>>,
@@ -213,24 +216,24 @@ impl State {
             commands.lost()
         });
 
-        let mut events = Vec::with_capacity(records.len());
-        records.into_iter().for_each(|record| self.table.learn(record, &mut events));
-        self.lose(lost, until, &mut events);
+        let mut commands = Vec::with_capacity(records.len());
+        records.into_iter().for_each(|record| self.table.learn(record, &mut commands));
+        self.lose(lost, until, &mut commands);
         let emptied = lot.as_ref().is_none_or(|lot| lot.emptied);
-        let mut found = !events.is_empty();
+        let mut changes = Vec::new();
+        let mut found = !commands.is_empty();
         if let Some(lot) = lot {
             found |= !lot.changes.is_empty() || lot.lost;
-            self.tell_loss(lot.lost, until, &mut events);
-            lot.changes.into_iter().for_each(|change| self.charge(change, until, &mut events));
+            self.tell_loss(lot.lost, until, &mut changes);
+            lot.changes.into_iter().for_each(|change| self.charge(change, until, &mut changes));
         }
         if emptied {
             self.since = began;
         }
         self.table.forget(until);
         self.totals.execs = self.table.commands();
+        let events = in_turn(commands, changes);
         if !events.is_empty() {
-            // A change comes before the end of the command that made it.
-            events.sort_by_key(|event| (event.at, matches!(event.what, What::Exit(_))));
             (self.sink)(events);
         }
         Look { found, emptied }
@@ -277,7 +280,7 @@ impl State {
 
     fn is_young(&self, change: &FileChange) -> bool {
         debug_assert_eq!(change.action, Action::Modified);
-        let start = self.clock.wall(self.since).unix_nanos();
+        let start = self.clock.wall(self.since.saturating_sub(COARSE_NS)).unix_nanos();
         let Some(Source::Marked(files)) = &self.files else { return false };
         files.changed_at(change.path.bytes()).is_some_and(|changed| changed >= start)
     }
@@ -310,6 +313,25 @@ impl State {
     }
 }
 
+/// Puts changes between the beginnings and ends of commands, each before the end of the command that made it.
+///
+/// What is told of processes keeps its order, although their times may differ by a little: each processor has read the
+/// clock before it had its turn at the ring.
+fn in_turn(commands: Vec<Event>, mut changes: Vec<Event>) -> Vec<Event> {
+    changes.sort_by_key(|event| event.at);
+    let mut events = Vec::with_capacity(commands.len() + changes.len());
+    let mut changes = changes.into_iter().peekable();
+    for event in commands {
+        let ends = matches!(event.what, What::Exit(_));
+        while let Some(change) = changes.next_if(|change| change.at < event.at || (ends && change.at == event.at)) {
+            events.push(change);
+        }
+        events.push(event);
+    }
+    events.extend(changes);
+    events
+}
+
 fn named(workspace: &Path) -> io::Result<Vec<u8>> {
     belay_sys::path_of(belay_sys::Root::open(workspace)?.as_fd())
 }
@@ -325,7 +347,9 @@ fn kernel(what: &'static str) -> impl FnOnce(io::Error) -> Error {
 /// What it means that a layer does not work as root would have it.
 pub(crate) fn shortcoming(error: &Error) -> Degraded {
     let files = matches!(error, Error::Unavailable { engine: "fanotify", .. });
-    let (layer, instead) =
-        if files { ("files", "inotify, which does not name the process") } else { ("exec", "ptrace") };
-    Degraded { layer: layer.into(), why: format!("{error}; {instead}, is used instead") }
+    let (layer, instead) = if files { ("files", "inotify") } else { ("exec", "ptrace and inotify") };
+    Degraded { layer: layer.into(), why: format!("{error}; belay makes do with {instead}") }
 }
+
+#[cfg(test)]
+mod tests;

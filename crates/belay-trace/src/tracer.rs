@@ -47,7 +47,9 @@ impl Tracer {
             match Privileged::prepare(options, Box::new(move |events| theirs(events)), Queue::Unlimited) {
                 Ok(tracer) => return Ok(Tracer::privileged(tracer)),
                 Err(error) if options.engine == Engine::Privileged => return Err(error),
-                Err(error) => degraded.push(shortcoming(&error)),
+                // What an ordinary user misses is said with what is used instead.
+                Err(error) if belay_sys::is_root() => degraded.push(shortcoming(&error)),
+                Err(_) => {}
             }
         }
         let tracer = Unprivileged::prepare(options, Box::new(move |events| sink(events)))?;

@@ -164,7 +164,8 @@ impl Core {
             self.queue.wait(at_most);
             let mut state = lock(&self.state);
             self.hand_over(&mut state);
-            if alive && follower.is_some_and(|follower| lock(follower).died()) {
+            // Whoever holds the follower waits for it, and it may wait for us.
+            if alive && follower.is_some_and(|follower| follower.try_lock().is_ok_and(|follower| follower.died())) {
                 alive = false;
                 self.tell_death(&state);
             }
@@ -261,13 +262,13 @@ impl State {
         let mut all = Vec::new();
         if exec {
             let why = "commands are followed with ptrace: in the run no debugger or strace works, and sudo and other \
-                       set-user-id programs get no further rights; run belay as root for tracing in the kernel";
-            all.push(Degraded { layer: "exec".into(), why: why.into() });
+                       set-user-id programs get no further rights";
+            all.push(Degraded { layer: "exec".into(), why: advised(why, "tracing in the kernel") });
         }
         if self.watches.is_some() {
             let why = "file changes are watched with inotify, which does not name the process: the command is given only \
-                       where no other one ran; run belay as root for exact attribution";
-            all.push(Degraded { layer: "files".into(), why: why.into() });
+                       where no other one ran";
+            all.push(Degraded { layer: "files".into(), why: advised(why, "exact attribution") });
         }
         all.extend(self.fullness());
         all
@@ -282,6 +283,11 @@ impl State {
                    looks at the whole workspace; raise fs.inotify.max_user_watches";
         Some(Degraded { layer: "files".into(), why: why.into() })
     }
+}
+
+/// Root has been told already why it cannot have more.
+fn advised(why: &str, benefit: &str) -> String {
+    if belay_sys::is_root() { why.to_owned() } else { format!("{why}; run belay as root for {benefit}") }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

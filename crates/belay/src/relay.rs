@@ -6,13 +6,14 @@
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use belay_session::{
     Answer, Farewell, Frame, RawMode, Request, RunClient, RunRecord, TerminalSize, catch_signals, is_foreground,
-    terminal_size,
+    terminal_size, wait_readable,
 };
 
 /// Ctrl-], which detaches when it is typed three times in a row.
@@ -90,7 +91,9 @@ impl Screen {
 #[derive(Default)]
 struct Shared {
     raw: Mutex<Option<RawMode>>,
-    detached: Mutex<bool>,
+    detached: AtomicBool,
+    /// Whether keys are no longer for the run.
+    is_done: AtomicBool,
 }
 
 /// Connects this process with a run until one of them leaves; `started` is told when the command begins.
@@ -134,9 +137,10 @@ fn show(
                 };
             }
             Ok(Some(Frame::Text(Answer::Started(record)))) => started(&record),
+            Ok(Some(Frame::Text(Answer::Finishing))) => shared.is_done.store(true, Ordering::SeqCst),
             Ok(Some(Frame::Text(Answer::Ended(farewell)))) => return Ok(Outcome::Ended(farewell)),
             Ok(Some(Frame::Text(_))) => {}
-            Ok(None) | Err(_) if *shared.detached.lock().expect("no holder panics") => return Ok(Outcome::Detached),
+            Ok(None) | Err(_) if shared.detached.load(Ordering::SeqCst) => return Ok(Outcome::Detached),
             Ok(None) | Err(_) => return Ok(Outcome::Lost),
         }
     }
@@ -167,7 +171,7 @@ fn pass_signals(mut signals: File, mut client: RunClient, shared: Arc<Shared>, k
 
 /// Passes keys on to the run while this process is in the foreground.
 fn pass_keys(keys: OwnedFd, mut client: RunClient, shared: Arc<Shared>) {
-    const LOOK_EVERY: Duration = Duration::from_millis(200);
+    const LOOK_EVERY: Duration = Duration::from_millis(100);
     thread::spawn(move || {
         let mut source = File::from(keys);
         let mut buffer = [0; 4096];
@@ -183,6 +187,13 @@ fn pass_keys(keys: OwnedFd, mut client: RunClient, shared: Arc<Shared>) {
                 if raw.is_none() {
                     *raw = RawMode::enter(&source).ok();
                 }
+            }
+            match wait_readable(&[source.as_fd()], LOOK_EVERY) {
+                // What is typed from now on is meant for whoever comes after the run.
+                _ if shared.is_done.load(Ordering::SeqCst) => return,
+                Ok(ready) if ready[0] => {}
+                Ok(_) => continue,
+                Err(_) => return,
             }
             let length = match source.read(&mut buffer) {
                 Ok(0) | Err(_) => return,
@@ -210,7 +221,7 @@ fn detach_keys(before: usize, keys: &[u8]) -> usize {
 }
 
 fn detach(shared: &Shared, client: &RunClient) {
-    *shared.detached.lock().expect("no holder panics") = true;
+    shared.detached.store(true, Ordering::SeqCst);
     client.hang_up();
 }
 

@@ -87,6 +87,9 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     if run.final_snapshot.is_none() && run.protection.as_ref().is_some_and(|protection| protection.snapshots) {
         ui.warn("the snapshot after the run failed; `belay snapshot` takes one, `belay log` says why");
     }
+    if let Some(why) = &farewell.unrecorded {
+        ui.warn(format_args!("the record of the run is not complete: {}", printable(why.as_bytes())));
+    }
     say_left(context, run, &farewell.left);
     if run.pre_run.is_some() && farewell.paths > 0 {
         ui.say(format_args!("{dim}To take it all back: belay rollback @pre-run   what it did: belay log{dim:#}"));
@@ -120,11 +123,7 @@ pub(crate) fn say_left(context: &Context<'_>, run: &RunRecord, left: &[(u32, Str
         return;
     }
     let lives = if left.len() == 1 { "lives on and is" } else { "live on and are" };
-    context.ui.warn(format_args!(
-        "{} of {} {lives} no longer recorded:",
-        count(left.len() as u64, "process").replace("processs", "processes"),
-        run.id
-    ));
+    context.ui.warn(format_args!("{} of {} {lives} no longer recorded:", count(left.len() as u64, "process"), run.id));
     for (pid, command) in left.iter().take(DEEDS_MAX) {
         context.ui.tell(format_args!("  {pid}  {}", printable(command.as_bytes())));
     }
@@ -137,6 +136,6 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
-        "gaps": farewell.gaps,
+        "gaps": farewell.gaps, "unrecorded": farewell.unrecorded,
     })
 }

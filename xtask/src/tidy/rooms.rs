@@ -16,7 +16,10 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("belay", &["belay-event", "belay-session"]),
     ("belay-testkit", &[]),
     ("xtask", &[]),
-    ("bench", &["belay-event", "belay-journal", "belay-session", "belay-store", "belay-sys", "belay-trace"]),
+    (
+        "bench",
+        &["belay-event", "belay-jail", "belay-journal", "belay-session", "belay-store", "belay-sys", "belay-trace"],
+    ),
 ];
 
 /// Crates that others should not reach for, and what to use.

@@ -4,6 +4,7 @@
 mod comfort;
 mod escape;
 mod held;
+mod kept;
 mod rules_alone;
 mod storm;
 mod tools;

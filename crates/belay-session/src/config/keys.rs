@@ -92,6 +92,12 @@ pub(crate) const KEYS: &[Key] = &[
         Never,
         "With what means to trace: what any user may use, the best that works, or BPF and fanotify alone.",
     ),
+    key(
+        "isolation.engine",
+        Choice(&["none", "auto", "jail"]),
+        Later,
+        "What keeps the command of a run in: nothing, the strongest that works, or a jail and else no run.",
+    ),
 ];
 
 /// Names under which other tools know a key.

@@ -33,7 +33,7 @@ fn every_built_in_profile_is_whole() {
         assert_eq!(access(&profile, "/home/ada/.local/share/belay/store"), Some(Access::Hidden), "{name}");
         assert_eq!(access(&profile, "/usr/bin/env"), Some(Access::Read), "{name}");
         assert_eq!(access(&profile, "/home/ada/.ssh/id_ed25519"), Some(Access::Empty), "{name}");
-        assert_eq!(access(&profile, "/home/bob"), None, "{name}");
+        assert_eq!(access(&profile, "/home/you"), None, "{name}");
     }
     for (_, name) in SUITS {
         assert!(profiles.get(name).is_ok());
@@ -91,7 +91,7 @@ fn a_decision_names_its_rule() {
     let settings = why("claude", path("/home/ada/.claude/settings.json"));
     assert_eq!(settings.decision, "a private copy, changes end with the run");
     assert_eq!(settings.origin.as_deref(), Some("claude"));
-    assert_eq!(why("default", path("/home/bob")).instead.as_deref(), Some("--ro /home/bob or --rw /home/bob"));
+    assert_eq!(why("default", path("/home/you")).instead.as_deref(), Some("--ro /home/you or --rw /home/you"));
     assert_eq!(why("default", path("/home/ada/.local/share/belay")).instead, None);
 
     assert_eq!(why("strict", Subject::Host("example.com".into())).decision, "not reachable");

@@ -150,3 +150,42 @@ impl Job {
         Done { job: self, result, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(kind: Kind, command: u64) -> Ask {
+        Ask { kind, command: Some(command), before: false, pooled: false, why: String::new() }
+    }
+
+    #[test]
+    fn one_is_taken_at_a_time_and_the_newer_makes_good_the_older() {
+        let mut captures = Captures::default();
+        captures.ask(ask(Kind::Auto, 1));
+        captures.ask(ask(Kind::Git, 2));
+        captures.ask(ask(Kind::Auto, 3));
+        assert_eq!(captures.next(None).map(|job| job.ask.command), Some(Some(2)));
+        assert!(captures.next(None).is_none());
+        assert!(captures.is_busy());
+    }
+
+    #[test]
+    fn what_is_about_to_be_destroyed_goes_first() {
+        let mut captures = Captures::default();
+        captures.ask(ask(Kind::Auto, 1));
+        captures.ask(Ask { before: true, ..ask(Kind::Git, 2) });
+        assert_eq!(captures.next(None).map(|job| job.ask.command), Some(Some(2)));
+    }
+
+    #[test]
+    fn without_a_tracer_everything_is_looked_at_and_a_failure_is_told() {
+        let mut captures = Captures::default();
+        captures.ask(ask(Kind::Idle, 1));
+        let job = captures.next(None).expect("something was asked for");
+        assert!(job.dirty.is_none());
+        let taken = captures.done(Done { job, result: Err("disk full".into()), took_us: 5 }, true);
+        assert_eq!((taken.failed.as_deref(), taken.by_dirty_set), (Some("disk full"), false));
+        assert!(!captures.is_busy() && captures.base.is_none());
+    }
+}

@@ -9,12 +9,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Layer, Policy};
+use belay_jail::{Access, Identity, Layer, Network, Policy};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::profile::{Ground, Profiles};
+use crate::workspace::Workspace;
 
 /// Who root believes to be in a jail.
 const ROOT_INSIDE: Identity = Identity { uid: 1000, gid: 1000 };
@@ -99,10 +100,10 @@ impl HeldCommand {
         }
     }
 
-    /// Lets it go; the kernel's answer if it cannot be executed.
-    pub(super) fn release(self) -> std::io::Result<Process> {
+    /// Lets it go, with the process whose end ends its jail; the kernel's answer if it cannot be executed.
+    pub(super) fn release(self) -> std::io::Result<(Process, Option<Process>)> {
         match self {
-            HeldCommand::Free(held) => held.release(),
+            HeldCommand::Free(held) => Ok((held.release()?, None)),
             HeldCommand::Confined(held) => {
                 let running = held.release().and_then(belay_jail::Running::leave);
                 running.map_err(|error| match error {
@@ -110,6 +111,17 @@ impl HeldCommand {
                     other => std::io::Error::other(other),
                 })
             }
+        }
+    }
+}
+
+impl Workspace<'_> {
+    /// What the settings say shall keep a run's command in.
+    pub fn confinement_engine(&self) -> Engine {
+        match self.settings().choice("isolation.engine") {
+            "jail" => Engine::Jail,
+            "auto" => Engine::Auto,
+            _ => Engine::None,
         }
     }
 }
@@ -171,6 +183,10 @@ pub(super) fn hold(
     let held = belay_jail::hold(policy, launch, |_| Ok(()))?;
     let note = |why: &String| Degraded { layer: "jail".into(), why: why.clone() };
     degraded.extend(held.degraded().iter().map(note));
+    if policy.network == Network::Shared {
+        let why = "the command has the machine's network; the profile strict has none".to_owned();
+        degraded.push(Degraded { layer: "network".into(), why });
+    }
     let isolation = match held.layers().contains(&Layer::Namespaces) {
         true => Isolation::Jail,
         false => Isolation::Landlock,

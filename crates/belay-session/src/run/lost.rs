@@ -1,11 +1,12 @@
 //! Runs whose supervisor died: their journals are closed, their last state is captured, and what still lives is named.
 
 use belay_event::At;
+use belay_store::LockMode;
 use jiff::Timestamp;
 
 use super::record::{RunRecord, RunState};
 use super::tree::command_of;
-use crate::error::{Result, chain};
+use crate::error::{Error, Result, chain};
 use crate::record::{Cause, Kind, Origin};
 use crate::snapshot::SnapshotRequest;
 use crate::workspace::{Work, Workspace};
@@ -24,8 +25,16 @@ pub struct LostRun {
 impl Workspace<'_> {
     /// Puts runs in order whose supervisor died; every command calls it first.
     pub fn recover_runs(&self, work: Work<'_>) -> Result<Vec<LostRun>> {
+        let is_lost = |run: &RunRecord| !run.is_live();
+        if !self.home().open_runs(self.id())?.iter().any(is_lost) {
+            return Ok(Vec::new());
+        }
+        // Whoever comes at the same moment leaves it to the first, and finds nothing to do afterwards.
+        let lock = self.file("runs.lock");
+        let held = self.home().disk().lock(&lock, LockMode::Exclusive, false).map_err(Error::disk("lock", &lock))?;
+        let Some(_held) = held else { return Ok(Vec::new()) };
         let open = self.home().open_runs(self.id())?;
-        Ok(open.into_iter().filter(|run| !run.is_live()).map(|run| self.recover_run(run, work)).collect())
+        Ok(open.into_iter().filter(is_lost).map(|run| self.recover_run(run, work)).collect())
     }
 
     fn recover_run(&self, mut run: RunRecord, work: Work<'_>) -> LostRun {

@@ -63,7 +63,11 @@ impl Supervisor<'_> {
         let mut degraded = Vec::new();
         let tree = match self.record.is_watch() {
             true => None,
-            false => Some(Tree::prepare(&self.record.id, self.record.limits, &mut degraded)),
+            false => {
+                let home = self.workspace.home();
+                let is_over = |run: &str| home.run(run).is_ok_and(|run| !run.state.is_open());
+                Some(Tree::prepare(&self.record.id, self.record.limits, &is_over, &mut degraded))
+            }
         };
         self.prepare(tree.as_ref(), &mut degraded)?;
         self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
@@ -74,9 +78,9 @@ impl Supervisor<'_> {
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
         self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
         self.announce_start()?;
-        self.release(held)?;
+        // Told before the command shows anything, so that it does not find a word of ours on its screen.
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
-        Ok(())
+        self.release(held)
     }
 
     /// The pre-run snapshot, the tracer and the journal take their time beside each other.
@@ -96,7 +100,10 @@ impl Supervisor<'_> {
         let (workspace, record) = (self.workspace, &self.record);
         let (tracer, journal, taken) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
-            let journal = scope.spawn(|| journal::create(workspace.home(), record));
+            let journal = scope.spawn(|| {
+                record.save(workspace.home().disk(), true)?;
+                journal::create(workspace.home(), record)
+            });
             static CALM: AtomicBool = AtomicBool::new(false);
             let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, &record.id, &CALM));
             (tracer.join(), journal.join(), taken)
@@ -242,7 +249,9 @@ impl Supervisor<'_> {
             self.pump = Some(pump.map_err(Error::run("read the terminal"))?);
         }
         match held.release() {
-            Ok(process) => wait_for(process, self.wakes.clone()).map_err(Error::run("wait for the command")),
+            Ok((process, jail)) => {
+                wait_for(process, jail, self.wakes.clone()).map_err(Error::run("wait for the command"))
+            }
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(0);
                 self.unexecuted = Some(errno);
@@ -256,10 +265,15 @@ impl Supervisor<'_> {
 
 const NOT_FOUND: i32 = rustix::io::Errno::NOENT.raw_os_error();
 
-fn wait_for(process: Process, wakes: std::sync::mpsc::Sender<Wake>) -> io::Result<()> {
+fn wait_for(process: Process, jail: Option<Process>, wakes: std::sync::mpsc::Sender<Wake>) -> io::Result<()> {
     std::thread::Builder::new().name("waiter".into()).spawn(move || {
         // It cannot be waited for only if it is gone.
         let _ = process.wait(None);
+        if let Some(jail) = jail {
+            // Whatever the command left behind could still write, and nobody would record it.
+            let _ = jail.signal(rustix::process::Signal::KILL.as_raw());
+            let _ = jail.wait(None);
+        }
         let _ = wakes.send(Wake::ChildExited);
     })?;
     Ok(())

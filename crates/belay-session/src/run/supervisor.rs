@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use belay_event::{At, Ended, Event, Rewound, RunEnded, What};
+use belay_event::{At, Ended, Event, Isolation, Rewound, RunEnded, What};
 use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
@@ -20,6 +20,7 @@ use super::record::{ProcessName, RunRecord, RunState};
 use super::start::Streams;
 use super::tally::Tally;
 use super::tree::{self, Tree};
+use super::unseen;
 use super::wire::{Answer, Farewell, Request};
 use super::{Host, Wake};
 use crate::error::{Error, Result, chain};
@@ -58,7 +59,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) triggers: Triggers,
     pub(super) captures: Captures,
     jobs: Option<Sender<Job>>,
-    tally: Tally,
+    pub(super) tally: Tally,
     /// The command's own end, as the tracer saw it.
     seen_end: Option<Ended>,
     pub(super) unexecuted: Option<i32>,
@@ -153,7 +154,7 @@ impl<'w> Supervisor<'w> {
 
     fn wake(&mut self, wake: Wake) {
         match wake {
-            Wake::Events(events) => self.happened(events),
+            Wake::Events(events) => self.observed(events),
             Wake::Request(client, request) => self.asked(client, request),
             Wake::Gone(client) => self.thaw(client, None),
             Wake::ChildExited => self.is_over = true,
@@ -200,6 +201,30 @@ impl<'w> Supervisor<'w> {
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
             // The thread outlives the sender.
             let _ = jobs.send(job);
+        }
+    }
+
+    /// Takes in what the tracer saw.
+    fn observed(&mut self, events: Vec<Event>) {
+        if self.frozen_by.is_empty() {
+            return self.happened(events);
+        }
+        let holders: Vec<u32> = self.frozen_by.iter().filter_map(|client| self.control.pid_of(*client)).collect();
+        self.happened(unseen::while_held(events, &holders));
+    }
+
+    /// Takes in every event that already happened; other wakes wait their turn.
+    fn catch_up(&mut self) {
+        if let Some(tracer) = &self.tracer {
+            tracer.flush();
+        }
+        let waiting: Vec<Wake> = self.inbox.try_iter().collect();
+        for wake in waiting {
+            match wake {
+                Wake::Events(events) => self.observed(events),
+                // We hold the other end ourselves.
+                other => drop(self.wakes.send(other)),
+            }
         }
     }
 
@@ -271,6 +296,7 @@ impl<'w> Supervisor<'w> {
         };
         match frozen {
             Ok(()) => {
+                self.catch_up();
                 self.frozen_by.push(client);
                 self.control.answer(client, &Answer::Frozen);
             }
@@ -281,6 +307,9 @@ impl<'w> Supervisor<'w> {
     /// Lets the run go on if this client was the last that held it.
     fn thaw(&mut self, client: u64, rewound: Option<Rewound>) {
         let held = self.frozen_by.len();
+        if held > 0 {
+            self.catch_up();
+        }
         self.frozen_by.retain(|holder| *holder != client);
         if let Some(rewound) = rewound {
             self.announce(&rewound);
@@ -348,10 +377,14 @@ impl<'w> Supervisor<'w> {
 
     /// After the loop: last events, last snapshots, the end of the journal.
     pub(super) fn settle(&mut self) {
-        if self.record.because.is_some() {
-            self.kill();
-        }
+        self.control.tell_all(&Answer::Finishing);
         self.reap();
+        let is_confined = self.record.protection.as_ref().is_some_and(|now| now.isolation != Isolation::None);
+        // What is confined would end with us anyway, but after the last snapshot.
+        if self.record.because.is_some() || is_confined {
+            self.kill();
+            self.reap();
+        }
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }
@@ -368,6 +401,7 @@ impl<'w> Supervisor<'w> {
             tracer.stop();
         }
         self.drain();
+        self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();
     }
@@ -414,14 +448,10 @@ impl<'w> Supervisor<'w> {
         let ended = RunEnded { ended: self.record.ended, because: self.record.because.clone(), root: self.last_root() };
         self.happened(vec![self.event(What::RunEnded(ended))]);
         let recorded = self.journal.take().map(|journal| journal.finish()).transpose();
+        let unrecorded = recorded.err().map(|error| chain(&error.into()));
         self.record.totals = self.tally.totals;
         let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
-        let left: Vec<u32> = self.tree.as_ref().map(Tree::pids).unwrap_or_default();
-        if left.is_empty()
-            && let Some(tree) = &self.tree
-        {
-            tree.remove();
-        }
+        let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
         let farewell = Farewell {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
@@ -429,10 +459,10 @@ impl<'w> Supervisor<'w> {
             by_command: self.tally.deeds(),
             paths: self.tally.paths(),
             gaps: self.gaps(),
+            unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
         let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
-        recorded?;
         saved?;
         result
     }

@@ -24,6 +24,8 @@ pub(super) struct Tally {
     changes: HashMap<Option<u64>, u64>,
     paths: HashSet<u64>,
     paths_more: u64,
+    /// Old and new names of what was renamed, with everything beneath it.
+    moved: HashSet<u64>,
 }
 
 impl Tally {
@@ -45,9 +47,10 @@ impl Tally {
                 if self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command) {
                     *self.changes.entry(command).or_default() += 1;
                 }
-                let path = change.to.as_ref().unwrap_or(&change.path);
-                let hash = blake3::hash(path.bytes());
-                let short = u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes"));
+                if let Some(to) = change.to.as_ref().filter(|_| self.moved.len() < PATHS_MAX) {
+                    self.moved.extend([short(change.path.bytes()), short(to.bytes())]);
+                }
+                let short = short(change.to.as_ref().unwrap_or(&change.path).bytes());
                 if self.paths.len() < PATHS_MAX {
                     self.paths.insert(short);
                 } else if !self.paths.contains(&short) {
@@ -58,6 +61,15 @@ impl Tally {
             What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
             _ => {}
         }
+    }
+
+    /// Whether an event told of the path, or moved a directory above it; true of all if there were too many to remember.
+    pub(super) fn knows(&self, path: &[u8]) -> bool {
+        if self.paths_more > 0 || self.moved.len() >= PATHS_MAX || self.paths.contains(&short(path)) {
+            return true;
+        }
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        ends.chain([path.len()]).any(|end| self.moved.contains(&short(&path[..end])))
     }
 
     /// How many different paths changed.
@@ -82,6 +94,11 @@ impl Tally {
     }
 }
 
+fn short(path: &[u8]) -> u64 {
+    let hash = blake3::hash(path);
+    u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes"))
+}
+
 fn cut(argv: &[Raw]) -> Vec<Raw> {
     let mut room = ARGV_BYTES_MAX;
     let mut kept = Vec::new();
@@ -94,4 +111,48 @@ fn cut(argv: &[Raw]) -> Vec<Raw> {
         }
     }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use belay_event::{Action, Actor, At, Exec, FileChange};
+
+    use super::*;
+
+    fn event(what: What) -> Event {
+        Event::new(At::from_unix_nanos(1), what)
+    }
+
+    fn change(path: &str, command: u64) -> Event {
+        let by = Some(Actor { pid: None, command: Some(command), exact: true });
+        event(What::File(FileChange {
+            action: Action::Modified,
+            path: path.into(),
+            to: None,
+            dir: false,
+            size: None,
+            by,
+        }))
+    }
+
+    #[test]
+    fn changes_are_counted_by_command_and_paths_once() {
+        let mut tally = Tally::default();
+        let argv = vec!["sh".into(), Raw::from(vec![b'x'; 2_000])];
+        let (exe, cwd) = (Raw::default(), Raw::default());
+        let exec = Exec { command: 1, parent: None, pid: 1, ppid: 0, uid: 0, argv, exe, cwd, cut: false };
+        tally.observe(&event(What::Exec(exec)));
+        [change("a", 1), change("a", 1), change("b", 2)].iter().for_each(|event| tally.observe(event));
+        assert_eq!((tally.totals.commands, tally.totals.changes, tally.paths()), (1, 3, 2));
+        let deeds = tally.deeds();
+        assert_eq!((deeds[0].command, deeds[0].changes, deeds[1].command), (Some(1), 2, Some(2)));
+        assert_eq!(deeds[0].argv.iter().map(|word| word.bytes().len()).sum::<usize>(), ARGV_BYTES_MAX);
+    }
+
+    #[test]
+    fn a_storm_of_paths_does_not_fill_the_memory() {
+        let mut tally = Tally::default();
+        (0..PATHS_MAX + 500).for_each(|number| tally.observe(&change(&number.to_string(), 1)));
+        assert_eq!((tally.paths(), tally.paths.len()), (PATHS_MAX as u64 + 500, PATHS_MAX));
+    }
 }

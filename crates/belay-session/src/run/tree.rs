@@ -15,6 +15,8 @@ use crate::trigger::Activity;
 
 const FREEZE_TIME_MAX: Duration = Duration::from_secs(5);
 const KILL_TIME_MAX: Duration = Duration::from_secs(10);
+/// How long processes that end with their command are waited for.
+const LAST_MOMENT: Duration = Duration::from_millis(50);
 /// How long to sleep between two looks at processes that are on their way to a state.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
@@ -47,10 +49,16 @@ struct Usage {
 
 impl Tree {
     /// A tree without processes; what falls short is added to `degraded`.
-    pub(super) fn prepare(run: &str, limits: RunLimits, degraded: &mut Vec<Degraded>) -> Tree {
+    pub(super) fn prepare(
+        run: &str,
+        limits: RunLimits,
+        is_over: &dyn Fn(&str) -> bool,
+        degraded: &mut Vec<Degraded>,
+    ) -> Tree {
         // Without it orphans of the run escape a walk of its descendants; with a group nothing does.
         let reaper = belay_sys::become_subreaper();
         let group = Groups::create(run).map(|mut group| {
+            group.sweep(is_over);
             group.limit(limits, degraded);
             group
         });
@@ -134,7 +142,6 @@ impl Tree {
             // Stopped first, so that none of them starts another while they are gone through.
             self.signal(SIGSTOP);
             self.signal(SIGKILL);
-            belay_sys::reap_children();
             if self.pids().is_empty() {
                 return Ok(());
             }
@@ -185,10 +192,19 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes the group, unless something still lives in it.
-    pub(super) fn remove(&self) {
-        if let Some(group) = &self.group {
-            let _ = group.outer.remove();
+    /// What lives on after the end, given a moment to end too; if that is nothing, the group goes.
+    pub(super) fn outlive(&self) -> Vec<u32> {
+        let deadline = Instant::now() + LAST_MOMENT;
+        loop {
+            let left = self.pids();
+            if left.is_empty() {
+                self.group.as_ref().map(|group| group.outer.remove());
+                return left;
+            }
+            if Instant::now() > deadline {
+                return left;
+            }
+            std::thread::sleep(LOOK_EVERY);
         }
     }
 
@@ -215,6 +231,19 @@ impl Groups {
         let inner = std::fs::create_dir(&inner).and_then(|()| Cgroup::open(&inner));
         let inner = inner.inspect_err(|_| drop(outer.remove()))?;
         Ok(Groups { outer, inner })
+    }
+
+    /// Removes groups of runs that are over and that something outlived for a while.
+    fn sweep(&self, is_over: &dyn Fn(&str) -> bool) {
+        let Some(Ok(siblings)) = self.outer.path().parent().map(std::fs::read_dir) else { return };
+        for sibling in siblings.flatten() {
+            let name = sibling.file_name();
+            let run = name.to_str().and_then(|name| name.strip_prefix("belay-")).filter(|run| run.starts_with("run_"));
+            if run.is_some_and(is_over) {
+                // One that is not empty stays, and is the business of `belay stop`.
+                let _ = Cgroup::open(&sibling.path()).and_then(|group| group.remove());
+            }
+        }
     }
 
     fn limit(&mut self, limits: RunLimits, degraded: &mut Vec<Degraded>) {

@@ -53,6 +53,8 @@ pub enum Answer {
     Status(Box<RunRecord>),
     /// What was asked for cannot be done.
     Refused(String),
+    /// The command ended; what is typed from now on is not for it.
+    Finishing,
     /// The run is over.
     Ended(Box<Farewell>),
 }
@@ -74,6 +76,9 @@ pub struct Farewell {
     /// How many different paths changed.
     #[serde(default)]
     pub paths: u64,
+    /// Why the record is not complete, if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<String>,
     /// What the final snapshot does not hold although nobody asked for that.
     #[serde(default)]
     pub gaps: u64,

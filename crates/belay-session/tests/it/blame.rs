@@ -59,6 +59,7 @@ fn changes_are_told_newest_first_with_who_made_them() {
     let first = past.run("one", &[("a", "22"), ("new", "n")]);
     let second = past.exec(Some(1), "rm b");
     past.remove(Some(second), "b");
+    past.exit(second);
     let changed = bed.open().changed(&ChangesOf::Latest, work()).unwrap();
     let found: Vec<(&[u8], What, Option<u64>)> = changed
         .paths

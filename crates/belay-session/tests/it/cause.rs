@@ -1,10 +1,15 @@
 //! Taking back one command or one turn, and keeping what came later.
 
-use belay_session::store::{Clash, Conflict};
+use std::sync::atomic::Ordering;
+
+use belay_session::store::{Clash, Conflict, Faults};
 use belay_session::{Error, Goal, Kind, RevertRequest, Reverted, RewindKind, StepName};
+
+use belay_testkit::assert_same_world;
 
 use crate::bed::{Bed, work};
 use crate::past::Past;
+use crate::recover::BUT_TIMES;
 
 fn command(number: u64) -> RevertRequest {
     RevertRequest { step: StepName::Command { run: None, number }, mtime: None }
@@ -42,7 +47,7 @@ fn a_command_is_taken_back_and_later_lines_stay() {
     let plan = bed.open().plan_revert(&command(bad), work()).unwrap();
     let planned: Vec<&[u8]> = plan.changes.iter().map(|change| change.path.as_slice()).collect();
     assert_eq!(planned, [&b"a"[..], b"doomed", b"made"]);
-    belay_testkit::assert_same_world(&before, &bed.ws.walk(), belay_testkit::Ignore::default());
+    assert_same_world(&before, &bed.ws.walk(), belay_testkit::Ignore::default());
     let reverted = revert(&bed, &command(bad));
     assert_eq!(conflicts(&reverted.conflicts), []);
     assert_eq!(bed.text("a"), "1\n2\n3\n4\nfive\n");
@@ -149,6 +154,46 @@ fn a_step_between_two_snapshots_needs_no_run() {
     bed.ws.file("a", "X\n2\n3\n4\nfive\n");
     revert(&bed, &from(&one.id));
     assert_eq!(bed.text("a"), "1\n2\n3\n4\nfive\n");
+}
+
+#[test]
+fn a_death_at_any_change_is_finished_by_the_next_command() {
+    let prepare = || {
+        let bed = Bed::new();
+        bed.ws.file("a", LINES).file("dir/gone", "g").file("b", LINES);
+        let mut past = Past::new(&bed);
+        let bad = past.exec(Some(1), "x");
+        for (path, text) in [("a", "X\n2\n3\n4\n5\n"), ("b", "X\n"), ("made/deep", "m")] {
+            past.write(Some(bad), path, text);
+        }
+        past.remove(Some(bad), "dir/gone");
+        past.exit(bad);
+        past.snap(Kind::Auto, Some(bad));
+        past.run("y", &[("a", "X\n2\n3\n4\nfive\n"), ("b", "Y\n")]);
+        drop(past);
+        (bed, bad)
+    };
+    let (whole, bad) = prepare();
+    revert(&whole, &command(bad));
+    let wanted = whole.ws.walk();
+    let mut deaths = 0;
+    for n in 1.. {
+        let (bed, bad) = prepare();
+        let before = bed.ws.walk();
+        let faults = Faults::default();
+        faults.after.store(n, Ordering::Relaxed);
+        match bed.open().revert_until(&command(bad), work(), &mut |_| {}, Some(&faults)) {
+            Ok(_) => break,
+            Err(Error::Store(_)) => deaths += 1,
+            Err(error) => panic!("{error}"),
+        }
+        let recovered = bed.open().recover(work()).unwrap();
+        assert_eq!((recovered.len(), &recovered[0].failed), (1, &None), "death at change {n}");
+        assert_same_world(&wanted, &bed.ws.walk(), BUT_TIMES);
+        bed.rewind(Goal::Undo).unwrap();
+        assert_same_world(&before, &bed.ws.walk(), BUT_TIMES);
+    }
+    assert!(deaths > 5, "taking it back has many changes: {deaths}");
 }
 
 #[test]

@@ -151,6 +151,39 @@ fn a_history_is_never_freed_because_the_list_of_workspaces_lost_it() {
 }
 
 #[test]
+fn a_record_that_is_missing_at_the_end_is_damage_and_frees_nothing() {
+    for cut_inside in [0, 7] {
+        let bed = Bed::new();
+        bed.ws.file("a", noise(1, 50_000));
+        bed.snap();
+        let path = bed.ws.home().join(format!("workspaces/{}/timeline", bed.open().id()));
+        let first = std::fs::read(&path).unwrap().len();
+        bed.ws.file("a", noise(2, 50_000));
+        bed.snap();
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..first + cut_inside]).unwrap();
+        let is_told = || {
+            let health = bed.home.verify(false, work()).unwrap();
+            assert!(!health.is_sound());
+            assert_eq!(health.timelines[0].detail, "records are missing at its end");
+            assert!(bed.home.gc(false).is_err());
+        };
+        is_told();
+        // Another snapshot does not make up for the one that is missing, however long the timeline gets.
+        bed.ws.file("a", noise(3, 50_000));
+        bed.snap();
+        bed.snap();
+        is_told();
+        bed.home.repair(&bed.home.verify(true, work()).unwrap()).unwrap();
+        assert!(bed.home.verify(true, work()).unwrap().is_sound());
+        bed.home.gc(false).unwrap();
+        bed.snap();
+        assert!(bed.home.verify(true, work()).unwrap().is_sound());
+        assert_eq!(bed.ids().len(), 4);
+    }
+}
+
+#[test]
 fn a_lost_timeline_is_damage_and_not_an_empty_one() {
     for how in ["removed", "cut", "zeros"] {
         let bed = Bed::new();

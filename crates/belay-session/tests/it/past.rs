@@ -36,8 +36,13 @@ impl<'b> Past<'b> {
     }
 
     fn tell(&self, what: What) {
+        // What a command does is there to be read once the command has ended.
+        let is_end = !matches!(&what, What::Exec(_))
+            && !matches!(&what, What::File(FileChange { by: Some(Actor { command: Some(_), .. }), .. }));
         self.writer.append(vec![Event::new(self.now(), what)]);
-        self.writer.sync().unwrap();
+        if is_end {
+            self.writer.sync().unwrap();
+        }
     }
 
     pub(crate) fn exec(&mut self, parent: Option<u64>, line: &str) -> u64 {

@@ -130,7 +130,7 @@ pub(super) struct Findings {
     pub(super) gaps: Vec<Gap>,
     pub(super) linked: Vec<Linked>,
     pub(super) records: Vec<Vec<u8>>,
-    /// Nodes of a preview, which no store has.
+    /// Nodes of a preview, which no store has; of a capture, large ones that changed.
     pub(super) nodes: HashMap<Hash, Arc<Node>>,
     pub(super) files_read: u64,
 }
@@ -192,9 +192,7 @@ impl Hand<'_> {
         let key = node.store_after(known.as_ref(), &mut |bytes| self.put(ObjectKind::Tree, bytes))?;
         let identity = node.identity(self.job.store.algorithm());
         let (files, bytes) = node.totals();
-        if self.worker.is_none() {
-            self.findings.nodes.insert(key, Arc::new(node));
-        } else {
+        if self.worker.is_some() {
             let record = RecordBuilder {
                 path: dir.path,
                 dir: dir.proof,
@@ -209,6 +207,9 @@ impl Hand<'_> {
                 Some(before) => record.build_after(before),
                 None => record.build(),
             });
+        }
+        if self.worker.is_none() || known.is_some() {
+            self.findings.nodes.insert(key, Arc::new(node));
         }
         Ok(Kind::Dir { node: key, identity, files, bytes })
     }

@@ -37,6 +37,21 @@ fn small_large_and_empty_objects_come_back() {
 }
 
 #[test]
+fn an_object_that_is_read_alone_is_the_same_wherever_it_lies() {
+    let dir = tempfile::tempdir().unwrap();
+    let objects: Vec<_> = (0..40u64).map(|seed| noise(seed, 300).repeat(40)).collect();
+    let keys = put_all(&store(&dir), &objects);
+    let store = store(&dir);
+    assert_eq!(store.packs().unwrap()[0].block_count, 1);
+    for (at, (key, bytes)) in keys.iter().zip(&objects).enumerate() {
+        // The second time the whole block is kept, and the third time it comes from there.
+        assert!(&store.read_alone(key).unwrap() == bytes, "object {at}");
+        assert_eq!(store.blocks.lock().unwrap().blocks.len(), usize::from(at > 0));
+    }
+    assert!(matches!(store.read_alone(&Hash([1; 32])), Err(Error::Missing(_))));
+}
+
+#[test]
 fn the_same_bytes_are_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(&dir);

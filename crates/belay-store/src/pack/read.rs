@@ -1,6 +1,7 @@
 //! Finds objects in a pack and reads its blocks.
 
 use std::cell::RefCell;
+use std::io::Read as _;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -40,6 +41,13 @@ fn unpack(stored: &[u8], raw_len: usize) -> std::io::Result<Vec<u8>> {
         }
         slot.as_mut().expect("it was just made").decompress(stored, raw_len)
     })
+}
+
+/// Unpacks the first `end` bytes.
+fn unpack_until(stored: &[u8], end: usize) -> std::io::Result<Vec<u8>> {
+    let mut raw = vec![0; end];
+    zstd::stream::read::Decoder::with_buffer(stored)?.read_exact(&mut raw)?;
+    Ok(raw)
 }
 
 impl Pack {
@@ -223,6 +231,16 @@ impl Pack {
         raw.reserve(block.raw_len as usize);
         let unpacked = unpacker.decompress_to_buffer(stored, raw);
         unpacked.map(drop).map_err(|_| self.bad("a block cannot be unpacked"))
+    }
+
+    /// The raw bytes of a block up to `end`, or more.
+    pub(crate) fn raw_until(&self, block: &Block, end: usize) -> Result<Vec<u8>> {
+        if !block.compressed || end >= block.raw_len as usize {
+            return self.raw(block);
+        }
+        let stored = self.stored(block)?;
+        unpack_until(&stored, end)
+            .map_err(|_| self.bad(&format!("the block at byte {} cannot be unpacked", block.offset)))
     }
 
     /// Checks the tables as a whole against the hash that names the pack, and the magic at its start.

@@ -5,7 +5,7 @@
 
 #![allow(unsafe_code)]
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::step::{Place, Step};
@@ -24,6 +24,7 @@ pub(super) struct Prepared<'a> {
     session: bool,
     dies_with_parent: bool,
     tracer: Option<u32>,
+    hand_over: Option<&'a CStr>,
     control: RawFd,
     /// The parent's end, which the child must not keep open.
     parents: RawFd,
@@ -65,13 +66,14 @@ impl Report {
     }
 
     /// The next report; none once nobody is left to report.
-    pub(super) fn receive(control: &OwnedFd) -> Option<Report> {
+    pub(super) fn receive(control: &OwnedFd) -> (Option<Report>, Option<OwnedFd>) {
         let mut bytes = [0; 12];
-        if super::receive(control, &mut bytes) != bytes.len() {
-            return None;
+        let (length, handed) = super::receive(control, &mut bytes);
+        if length != bytes.len() {
+            return (None, None);
         }
         let word = |at: usize| i32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        Report::decode([word(0), word(4), word(8)])
+        (Report::decode([word(0), word(4), word(8)]), handed)
     }
 
     fn send(&self, control: RawFd) {
@@ -94,6 +96,7 @@ impl<'a> Prepared<'a> {
             session: recipe.session,
             dies_with_parent: recipe.dies_with_parent,
             tracer: recipe.tracer,
+            hand_over: recipe.hand_over.as_deref(),
             control,
             parents,
         }
@@ -156,7 +159,13 @@ impl<'a> Prepared<'a> {
                 self.fail(Stage::Step(number), errno.raw_os_error());
             }
         }
-        Report::Held.send(self.control);
+        match self.hand_over {
+            None => Report::Held.send(self.control),
+            Some(path) => match place.open_directory(path) {
+                Ok(directory) => kernel::send_with(self.control, &Report::Held.encode(), directory.as_raw_fd()),
+                Err(errno) => self.fail(Stage::Execute, errno.raw_os_error()),
+            },
+        }
         if !self.wait_for_go() {
             kernel::end(1);
         }

@@ -132,6 +132,26 @@ pub(super) fn receive_byte(control: RawFd) -> bool {
     }
 }
 
+/// Sends a report and a descriptor with it.
+pub(super) fn send_with(control: RawFd, words: &[i32; 3], fd: RawFd) {
+    // SAFETY: a zeroed msghdr is valid; the buffers are local, as long as we say, and large enough for one descriptor.
+    unsafe {
+        let mut part = libc::iovec { iov_base: words.as_ptr().cast_mut().cast(), iov_len: size_of_val(words) };
+        let mut space = [0_u64; 8];
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &raw mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = space.as_mut_ptr().cast();
+        message.msg_controllen = libc::CMSG_SPACE(size_of::<RawFd>() as u32) as _;
+        let header = libc::CMSG_FIRSTHDR(&raw const message);
+        (*header).cmsg_level = libc::SOL_SOCKET;
+        (*header).cmsg_type = libc::SCM_RIGHTS;
+        (*header).cmsg_len = libc::CMSG_LEN(size_of::<RawFd>() as u32) as _;
+        libc::CMSG_DATA(header).cast::<RawFd>().write_unaligned(fd);
+        libc::sendmsg(control, &raw const message, libc::MSG_NOSIGNAL);
+    }
+}
+
 pub(super) fn close(fd: RawFd) {
     // SAFETY: the child has one thread and nobody in it uses the descriptor any more.
     unsafe { libc::close(fd) };
@@ -149,10 +169,13 @@ pub(super) fn borrow_for_ever(fd: RawFd) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(fd) }
 }
 
-/// Nobody who is not privileged may trace us or read our memory.
+/// Nobody who is not privileged may trace us or read our memory; whoever lists processes sees what we are.
 pub(super) fn hide_memory() {
-    // SAFETY: no memory is involved.
-    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) };
+    // SAFETY: the name ends with a zero; no other memory is involved.
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+        libc::prctl(libc::PR_SET_NAME, c"belay-jail".as_ptr(), 0, 0, 0);
+    }
 }
 
 pub(super) fn die_with_parent() {

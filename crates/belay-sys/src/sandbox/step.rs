@@ -212,6 +212,15 @@ impl Place {
         Ok(kernel::borrow_for_ever(self.root))
     }
 
+    /// Opens a directory of the new root, or of the present one once that was entered.
+    pub(super) fn open_directory(&self, path: &CStr) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        match self.root() {
+            Ok(root) => rustix::fs::openat(root, path, flags, Mode::empty()),
+            Err(_) => rustix::fs::open(path, flags, Mode::empty()),
+        }
+    }
+
     /// Opens a path of the new root for use as a place, following no link.
     fn open(&self, path: &CStr) -> Result<OwnedFd, Errno> {
         if path.is_empty() {

@@ -14,6 +14,7 @@ mod names;
 mod process;
 mod race;
 mod rerun;
+mod spawn;
 mod special;
 mod without_openat2;
 mod xattr;

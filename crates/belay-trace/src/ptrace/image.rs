@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
+use std::time::Duration;
 
 use belay_event::Raw;
 
@@ -13,7 +14,10 @@ use crate::table::Image;
 const ARGUMENTS_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// How often to look whether a parent rests; each look takes some microseconds.
-const REST_LOOKS_MAX: usize = 16;
+const REST_LOOKS_MAX: usize = 10;
+
+/// How long to sleep between the later looks, when the parent seems to wait for a processor.
+const REST_NAP: Duration = Duration::from_micros(50);
 
 /// The image of a process at its exec; `ppid` is its parent if that still lives.
 pub(crate) fn read_image(pid: u32, ppid: Option<u32>, uid: Option<u32>) -> Image {
@@ -46,10 +50,14 @@ pub(crate) fn is_thread_of(thread: u32, process: u32) -> bool {
 
 /// Waits a moment for a parent to have nothing to do but wait for its child: what the child does then is surely its own.
 pub(crate) fn let_rest(parent: u32) {
-    for _ in 0..REST_LOOKS_MAX {
+    for look in 0..REST_LOOKS_MAX {
         match fs::read(format!("/proc/{parent}/syscall")) {
-            Ok(text) if text.starts_with(b"running") => std::thread::yield_now(),
+            Ok(text) if text.starts_with(b"running") => {}
             _ => return,
+        }
+        // Not a yield: on a busy machine that would keep the child halted for a whole slice of somebody else's.
+        if look >= REST_LOOKS_MAX / 2 {
+            std::thread::sleep(REST_NAP);
         }
     }
 }

@@ -3,7 +3,7 @@
 use belay_trace::Engine::Privileged;
 
 use crate::world::able;
-use crate::{files, processes};
+use crate::{files, kernel, processes, terminal};
 
 #[test]
 fn short_lives() {
@@ -93,5 +93,75 @@ fn commands_in_turn() {
 fn somebody_else() {
     if able() {
         files::somebody_else(Privileged);
+    }
+}
+
+#[test]
+fn a_rebase() {
+    if able() {
+        processes::a_rebase(Privileged);
+    }
+}
+
+#[test]
+fn job_control() {
+    if able() {
+        terminal::job_control(Privileged);
+    }
+}
+
+#[test]
+fn a_group_and_nobody_else() {
+    if able() {
+        kernel::a_group_and_nobody_else();
+    }
+}
+
+#[test]
+fn a_thousand_execs_a_second() {
+    if able() {
+        kernel::a_thousand_execs_a_second();
+    }
+}
+
+#[test]
+fn without_a_close() {
+    if able() {
+        kernel::without_a_close();
+    }
+}
+
+#[test]
+fn through_memory() {
+    if able() {
+        kernel::through_memory();
+    }
+}
+
+#[test]
+fn several_names() {
+    if able() {
+        kernel::several_names();
+    }
+}
+
+#[test]
+fn a_mount_beneath() {
+    if able() {
+        kernel::a_mount_beneath();
+    }
+}
+
+#[test]
+fn every_file_system() {
+    if able() {
+        kernel::every_file_system();
+    }
+}
+
+#[test]
+fn a_subvolume() {
+    if able() {
+        kernel::a_subvolume();
     }
 }

@@ -8,7 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use belay_event::{Action, Ended, Event, Exec, FileChange, What};
-use belay_trace::{Engine, Options, Totals, Tracer};
+use belay_sys::Cgroup;
+use belay_trace::{Engine, Group, Options, Totals, Tracer};
 use tempfile::TempDir;
 
 /// A workspace under a tracer.
@@ -16,6 +17,7 @@ pub(crate) struct World {
     place: TempDir,
     pub(crate) tracer: Tracer,
     events: Arc<Mutex<Vec<Event>>>,
+    group: Option<Cgroup>,
 }
 
 impl World {
@@ -23,18 +25,40 @@ impl World {
     pub(crate) fn new(engine: Engine, fill: impl FnOnce(&Path)) -> World {
         let place = tempfile::tempdir().unwrap();
         fill(place.path());
+        World::open(engine, place, None)
+    }
+
+    /// Prepares a tracer for the processes of a control group.
+    pub(crate) fn grouped(engine: Engine) -> Option<World> {
+        match Cgroup::create(&format!("belay-trace-{}", std::process::id())) {
+            Ok(group) => Some(World::open(engine, tempfile::tempdir().unwrap(), Some(group))),
+            Err(error) => {
+                belay_testkit::skip(&format!("no control group: {error}"));
+                None
+            }
+        }
+    }
+
+    /// Prepares a tracer for a workspace that is there.
+    pub(crate) fn open(engine: Engine, place: TempDir, group: Option<Cgroup>) -> World {
         let events = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&events);
         let sink = Box::new(move |batch: Vec<Event>| log.lock().unwrap().extend(batch));
         let workspace = place.path().to_path_buf();
-        let options = Options { workspace, exec: true, files: true, engine, group: None };
+        let watched = group.as_ref().map(|group| Group { id: group.id(), level: group.level().unwrap() });
+        let options = Options { workspace, exec: true, files: true, engine, group: watched };
         let tracer = Tracer::prepare(&options, sink).unwrap();
-        World { place, tracer, events }
+        World { place, tracer, events, group }
     }
 
     /// A path in the workspace.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.place.path().join(path)
+    }
+
+    /// Where the group is.
+    pub(crate) fn group_path(&self) -> &Path {
+        self.group.as_ref().unwrap().path()
     }
 
     /// Starts a command that runs from its first instruction under the tracer.
@@ -51,6 +75,9 @@ impl World {
         // Before that the exec of the holding shell itself may still be under way.
         while std::fs::read(held.path()).unwrap().is_empty() {
             std::thread::yield_now();
+        }
+        if let Some(group) = &self.group {
+            group.add(child.id()).unwrap();
         }
         self.tracer.attach(child.id()).unwrap();
         child.stdin.take().unwrap().write_all(b"\n").unwrap();
@@ -75,8 +102,12 @@ impl World {
 
     /// Stops the tracer and tells the story.
     pub(crate) fn end(self) -> Story {
-        let World { place, tracer, events } = self;
+        let World { place, tracer, events, group } = self;
         let totals = tracer.stop();
+        if let Some(group) = group {
+            group.kill(std::time::Duration::from_secs(5)).unwrap();
+            group.remove().unwrap();
+        }
         let events = std::mem::take(&mut *events.lock().unwrap());
         Story { events, totals, _place: place }
     }
@@ -125,7 +156,7 @@ impl Story {
     /// Asserts that the numbers are gapless, every command ended once, and nothing was lost.
     pub(crate) fn assert_whole(&self) {
         let numbers: Vec<_> = self.execs().iter().map(|exec| exec.command).collect();
-        assert_eq!(numbers, (1..=numbers.len() as u64).collect::<Vec<_>>());
+        assert!(numbers.iter().copied().eq(1..=numbers.len() as u64), "the numbers have gaps or no order");
         let ends = self.ends();
         let endless: Vec<_> = self.execs().into_iter().filter(|exec| !ends.contains_key(&exec.command)).collect();
         assert!(endless.is_empty(), "no end was seen of {endless:?}");

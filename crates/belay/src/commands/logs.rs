@@ -44,7 +44,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let is_here = |id: &str| workspace.as_deref().is_none_or(|here| here == id);
     let record = home.find_run(args.run.as_deref(), &|run| is_here(&run.workspace) && !run.is_watch())?;
     let path = home.run_dir(&record.id).join("console.log");
-    if !path.exists() && !(args.follow && record.is_live()) {
+    let is_coming = args.follow && record.is_live();
+    if !path.exists() && !is_coming {
         return Err(Failure::not_found(format!("{} has no log: its output went where you sent it", record.id))
             .hint("a run has a terminal of its own when it is started on one, or with --detach"));
     }

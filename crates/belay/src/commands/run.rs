@@ -45,9 +45,9 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     processes: Option<u64>,
 
-    /// What keeps the command in: the strongest that works, a jail or no run at all, or nothing
-    #[arg(long, value_name = "ENGINE", default_value = "auto")]
-    isolation: Isolation,
+    /// What keeps the command in; without it, what isolation.engine says
+    #[arg(long, value_name = "ENGINE")]
+    isolation: Option<Isolation>,
 
     /// What a confined command may reach; without it, the profile that suits CMD
     #[arg(long, value_name = "NAME")]
@@ -77,8 +77,11 @@ pub(crate) struct Args {
 /// What keeps a command in.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum Isolation {
+    /// The strongest that works
     Auto,
+    /// A jail, or no run at all
     Jail,
+    /// Nothing
     None,
 }
 
@@ -129,7 +132,7 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_or_new(&home, &directory, args.here)?;
     let screen = if args.detach { Screen::none() } else { Screen::find() };
-    let confinement = confinement(context, &args, &argv[0], &directory)?;
+    let confinement = confinement(context, &args, workspace.confinement_engine(), &directory)?;
     let plan = RunPlan {
         argv,
         cwd: directory.as_os_str().as_bytes().to_vec(),
@@ -162,13 +165,17 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 }
 
 /// What the command is confined to; a profile that is not there is an error before anything begins.
-fn confinement(context: &Context<'_>, args: &Args, program: &[u8], directory: &Path) -> Result<Confinement> {
+fn confinement(context: &Context<'_>, args: &Args, engine: ConfinementEngine, directory: &Path) -> Result<Confinement> {
     let engine = match args.isolation {
-        Isolation::Auto => ConfinementEngine::Auto,
-        Isolation::Jail => ConfinementEngine::Jail,
-        Isolation::None => return Ok(Confinement::default()),
+        Some(Isolation::Auto) => ConfinementEngine::Auto,
+        Some(Isolation::Jail) => ConfinementEngine::Jail,
+        Some(Isolation::None) => ConfinementEngine::None,
+        None => engine,
     };
-    let profile = args.profile.clone().unwrap_or_else(|| suits(program).to_owned());
+    if engine == ConfinementEngine::None {
+        return Ok(Confinement::default());
+    }
+    let profile = args.profile.clone().unwrap_or_else(|| suits(args.command[0].as_bytes()).to_owned());
     profiles::get(&profiles::read(context)?, &profile)?;
     let mut paths = Vec::new();
     for (given, reach) in [(&args.ro, Reach::Read), (&args.rw, Reach::Write), (&args.hide, Reach::Hide)] {

@@ -117,7 +117,7 @@ fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()
     writeln!(out, "ended        {end}")?;
     if let Some(protection) = &run.protection {
         writeln!(out, "protection   {}", summary::in_force(protection))?;
-        for one in protection.degraded.iter().chain(&sight.degraded) {
+        for one in weaker(&protection.degraded, &sight.degraded) {
             let why = printable(one.why.as_bytes());
             writeln!(out, "             {caution}weaker:{caution:#} {}: {why}", printable(one.layer.as_bytes()))?;
         }
@@ -130,6 +130,17 @@ fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()
     writeln!(out, "commands     {} ({} failed)", quantity::grouped(sight.commands.len() as u64), sight.failed())?;
     writeln!(out, "changes      {}", quantity::grouped(sight.changes.values().sum()))?;
     Ok(())
+}
+
+/// What was weaker from the beginning and what became so, each once.
+fn weaker<'a>(first: &'a [Degraded], later: &'a [Degraded]) -> Vec<&'a Degraded> {
+    let mut all: Vec<&Degraded> = Vec::new();
+    for one in first.iter().chain(later) {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all
 }
 
 fn doers(out: &mut Out, sight: &Sight) -> Result<()> {

@@ -4,11 +4,12 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::{Change, GapKind};
-use belay_session::{Budget, Status, Trust, Unprotected, Workspace};
+use belay_session::{Budget, RunRecord, Status, Trust, Unprotected, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::summary;
 use crate::ui::quantity::{self, count, grouped, size};
 use crate::ui::{Out, escape, style};
 use crate::view::{self, changes};
@@ -43,8 +44,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let (unknown, changes): (Vec<Change>, Vec<Change>) = status.changes.drain(..).partition(|change| change.opaque);
     status.changes = changes;
     let uncaptured: Vec<Change> = unknown.into_iter().filter(|change| change.after.is_some()).collect();
+    let mut runs = home.open_runs(workspace.id())?;
+    runs.retain(RunRecord::is_live);
     if context.ui.json {
-        context.ui.print_json(&to_json(&workspace, &status, &uncaptured))?;
+        let mut value = to_json(&workspace, &status, &uncaptured);
+        value["runs"] = json!(runs);
+        context.ui.print_json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
     for damage in &status.damage {
@@ -53,6 +58,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut out = context.ui.paged();
     let lines_max = if args.all { usize::MAX } else { LINES_MAX };
     write(&mut out, &workspace, &status, lines_max)?;
+    write_runs(&mut out, &runs)?;
     write_uncaptured(&mut out, &uncaptured, lines_max)?;
     write_unprotected(&mut out, &status.unprotected, uncaptured.is_empty(), lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
@@ -99,6 +105,21 @@ fn write_uncaptured(out: &mut Out, uncaptured: &[Change], lines_max: usize) -> R
     }
     more(out, uncaptured.len(), lines_max)?;
     Ok(writeln!(out, "  To protect it: belay snapshot")?)
+}
+
+/// Runs and watches that go on, and what protects them.
+fn write_runs(out: &mut Out, runs: &[RunRecord]) -> Result<()> {
+    for run in runs {
+        let words: Vec<String> = run.argv.iter().map(|word| escape::printable(word.bytes())).collect();
+        let what = if run.is_watch() { "watching".to_owned() } else { words.join(" ") };
+        heading(out, "Run", &format!("{}, {what}", run.id))?;
+        let Some(protection) = &run.protection else { continue };
+        writeln!(out, "  {}", summary::in_force(protection))?;
+        for one in &protection.degraded {
+            writeln!(out, "  {}: {}", escape::printable(one.layer.as_bytes()), escape::printable(one.why.as_bytes()))?;
+        }
+    }
+    Ok(())
 }
 
 /// The workspace's own settings that are not in force.

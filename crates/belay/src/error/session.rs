@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use belay_session::Error;
+use belay_session::journal::Error as JournalError;
 use belay_session::store::Error as StoreError;
 
 use super::{Failure, Kind};
@@ -45,6 +46,9 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ConfigKey { .. }
         | Error::ConfigValue { .. } => Kind::Usage,
         Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::TooNew { .. } => Kind::Damaged,
+        Error::Journal(JournalError::Query(_) | JournalError::Form(_)) => Kind::Usage,
+        Error::Journal(JournalError::Missing(_)) => Kind::NotFound,
+        Error::Journal(JournalError::Row { .. } | JournalError::Schema(_)) => Kind::Damaged,
         Error::Disk { .. }
         | Error::Path { .. }
         | Error::Run { .. }
@@ -60,6 +64,7 @@ fn message_of(error: &Error) -> String {
     match error {
         // These name an operation as a verb.
         Error::Disk { .. } | Error::Path { .. } | Error::Run { .. } => format!("cannot {error}"),
+        Error::Journal(JournalError::File { .. } | JournalError::Database { .. }) => format!("cannot {error}"),
         _ => error.to_string(),
     }
 }
@@ -79,6 +84,8 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
         }
         Error::UnknownSnapshot { .. } | Error::NoneSoOld { .. } | Error::OnlySafety => failure.hint(LIST),
+        Error::Journal(JournalError::Query(_)) => failure.hint("one statement that only reads is answered"),
+        Error::Journal(JournalError::Row { .. }) => failure.hint("`belay audit verify` shows all damage"),
         Error::UnknownRun(_) => failure.hint("`belay runs` lists them"),
         Error::NotFrozen { run, .. } => failure.hint(format!("end it with `belay stop {run}`, then try again")),
         Error::AmbiguousSnapshot { .. } | Error::AmbiguousRun { .. } => failure.hint("type more of the id"),

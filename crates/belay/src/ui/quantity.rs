@@ -45,6 +45,7 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
         _ if number == 1 => return format!("1 {noun}"),
         "directory" => "directories".to_owned(),
         "entry" => "entries".to_owned(),
+        "process" => "processes".to_owned(),
         _ => format!("{noun}s"),
     };
     format!("{} {plural}", grouped(number))

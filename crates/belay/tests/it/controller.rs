@@ -7,7 +7,8 @@ use crate::running::{is_alive, records, until};
 use crate::world::World;
 
 /// A daemon that left its session and its parent, twice; its pid is in the file.
-const DAEMON: &str = "setsid sh -c 'setsid sh -c \"echo \\$\\$ > daemon.pid; exec sleep 300\" & exit' &";
+const DAEMON: &str =
+    "setsid sh -c 'setsid sh -c \"echo \\$\\$ > daemon.pid; exec sleep 300\" & exit' >/dev/null 2>&1 &";
 
 fn daemon_of(world: &World) -> u32 {
     until("the daemon began", || {
@@ -31,6 +32,8 @@ fn a_detached_run_goes_on_has_a_log_and_can_be_waited_for() {
     world.workspace.file("a", "a");
     let id = world.ok(&[
         "run",
+        "--isolation",
+        "none",
         "-q",
         "--detach",
         "--label",
@@ -62,7 +65,7 @@ fn stop_ends_the_whole_tree() {
         let mut world = World::new();
         world.workspace.file("a", "a");
         let script = format!("trap '' TERM HUP; {DAEMON} sleep 300; sleep 300");
-        world.ok(&["run", "-q", "--detach", "--", "sh", "-c", &script]);
+        world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "sh", "-c", &script]);
         let daemon = daemon_of(&world);
         assert!(is_alive(daemon));
         world.ok(if now { &["stop", "--now"] } else { &["stop"] });
@@ -75,7 +78,7 @@ fn stop_ends_the_whole_tree() {
 fn what_outlives_its_run_is_named_and_can_be_stopped() {
     let mut world = World::new();
     world.workspace.file("a", "a");
-    let ran = world.belay(&["run", "--", "sh", "-c", &format!("{DAEMON} sleep 0.5")]);
+    let ran = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", &format!("{DAEMON} sleep 0.5")]);
     let daemon = daemon_of(&world);
     assert!(is_alive(daemon) && ran.stderr.contains("no longer recorded"), "{ran}");
     world.ok(&["stop"]);
@@ -87,7 +90,15 @@ fn what_outlives_its_run_is_named_and_can_be_stopped() {
 fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
     let mut world = World::new();
     world.workspace.file("a", "a");
-    let mut client = world.command(&["run", "--", "sh", "-c", &format!("echo b > b; {DAEMON} sleep 0.2; sleep 300")]);
+    let mut client = world.command(&[
+        "run",
+        "--isolation",
+        "none",
+        "--",
+        "sh",
+        "-c",
+        &format!("echo b > b; {DAEMON} sleep 0.2; sleep 300"),
+    ]);
     let mut client = client.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let daemon = daemon_of(&world);
     std::thread::sleep(Duration::from_millis(500));
@@ -109,7 +120,7 @@ fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
 fn a_terminated_controller_stops_its_run_in_order() {
     let mut world = World::new();
     world.workspace.file("a", "a");
-    world.ok(&["run", "-q", "--detach", "--", "sleep", "300"]);
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "sleep", "300"]);
     until("it runs", || records(&world)[0]["state"] == "running");
     kill(supervisor_of(&world), "TERM");
     until("it ended", || records(&world)[0]["state"] == "ended");
@@ -118,10 +129,12 @@ fn a_terminated_controller_stops_its_run_in_order() {
 
 #[test]
 fn a_signal_to_the_client_reaches_the_command() {
-    let mut world = World::new();
+    let world = World::new();
     world.workspace.file("a", "a");
     let mut command = world.command(&[
         "run",
+        "--isolation",
+        "none",
         "-q",
         "--",
         "sh",
@@ -137,11 +150,13 @@ fn a_signal_to_the_client_reaches_the_command() {
 #[test]
 fn nothing_of_a_run_moves_while_files_are_swapped() {
     let mut world = World::new();
-    (0..1_500).for_each(|number| drop(world.workspace.file(format!("d{}/{number}", number % 20), "before")));
+    for number in 0..1_500 {
+        world.workspace.file(format!("d{}/{number}", number % 20), "before");
+    }
     let log = world.workspace.outside().join("log");
     let script =
         format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());
-    world.ok(&["run", "-q", "--detach", "--", "bash", "-c", &script]);
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "bash", "-c", &script]);
     until("everything changed", || world.has("ready"));
     let outcome = world.json(&["rollback", "-y", "@pre-run"]);
     let nanos = |text: &str| text.parse::<jiff::Timestamp>().expect("a moment").as_nanosecond();
@@ -174,18 +189,20 @@ fn a_run_can_take_itself_back() {
     world.workspace.file("a", "good\n");
     let belay = env!("CARGO_BIN_EXE_belay");
     let script = format!("echo bad > a; {belay} rollback -y @pre-run && cat a");
-    let ran = world.belay(&["run", "-q", "--", "timeout", "20", "sh", "-c", &script]);
+    let ran = world.belay(&["run", "--isolation", "none", "-q", "--", "timeout", "20", "sh", "-c", &script]);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "good\n"), "{ran}");
 }
 
 #[test]
 fn a_rollback_that_dies_leaves_nobody_frozen() {
     let mut world = World::new();
-    (0..3_000).for_each(|number| drop(world.workspace.file(format!("d{}/{number}", number % 20), "before")));
+    for number in 0..3_000 {
+        world.workspace.file(format!("d{}/{number}", number % 20), "before");
+    }
     let log = world.workspace.outside().join("log");
     let script =
         format!("for f in d*/*; do echo after > $f; done; : > ready; while :; do date +%s%N; done > {}", log.display());
-    world.ok(&["run", "-q", "--detach", "--", "bash", "-c", &script]);
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "bash", "-c", &script]);
     until("everything changed", || world.has("ready"));
     let mut rollback = world.command(&["rollback", "-q", "-y", "@pre-run"]);
     let mut rollback = rollback.stderr(Stdio::null()).spawn().unwrap();

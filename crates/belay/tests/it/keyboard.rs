@@ -89,12 +89,21 @@ const BELAY: &str = env!("CARGO_BIN_EXE_belay");
 
 #[test]
 fn a_shell_has_job_control_and_the_terminal_comes_back_as_it_was() {
+    for engine in ["none", "auto"] {
+        use_a_shell(engine);
+    }
+}
+
+fn use_a_shell(engine: &str) {
     let world = World::new();
     world.workspace.file("a", "a");
     let Some(terminal) = Terminal::open(&world) else { return };
-    terminal.line(&format!("stty -a | md5sum > before; {BELAY} run -q -- env PS1='inside> ' bash --norc --noprofile"));
+    terminal.line(&format!(
+        "stty -a | md5sum > before; {BELAY} run --isolation {engine} -q -- env PS1='in''side> ' bash --norc --noprofile"
+    ));
     terminal.shows("inside>");
-    terminal.line("sleep 300");
+    terminal.line("sh -c 'echo begun-$((1+1)); exec sleep 300'");
+    terminal.shows("begun-2");
     terminal.keys(&["C-z"]);
     terminal.shows("Stopped");
     terminal.line("fg");
@@ -103,6 +112,7 @@ fn a_shell_has_job_control_and_the_terminal_comes_back_as_it_was() {
     terminal.shows("code 130");
     terminal.shows("in-42");
     terminal.line("exit 3");
+    until("it ended", || records(&world)[0]["state"] == "ended");
     terminal.line("echo outer $?; stty -a | md5sum | cmp - before && echo same-mode");
     terminal.shows("outer 3");
     terminal.shows("same-mode");
@@ -110,23 +120,29 @@ fn a_shell_has_job_control_and_the_terminal_comes_back_as_it_was() {
 
 #[test]
 fn an_editor_fills_the_screen_and_follows_its_size() {
+    for engine in ["none", "auto"] {
+        use_an_editor(engine);
+    }
+}
+
+fn use_an_editor(engine: &str) {
     let world = World::new();
     world.workspace.file("text", "first line\n");
     if Command::new("vim").arg("--version").output().is_err() {
         return skip("no vim");
     }
     let Some(terminal) = Terminal::open(&world) else { return };
-    terminal.line(&format!("{BELAY} run -q -- vim -u NONE -N text"));
+    terminal.line(&format!("{BELAY} run --isolation {engine} -q -- vim -u NONE -N text"));
     terminal.shows("first line");
     assert!(terminal.tmux(&["resize-window", "-x", "100", "-y", "40"]));
     terminal.keys(&["Escape"]);
     terminal.line(":put =&lines . 'x' . &columns");
     terminal.shows("40x100");
     terminal.line(":wq");
+    until("it ended", || records(&world)[0]["state"] == "ended");
     terminal.line("echo code $?");
     terminal.shows("code 0");
     assert!(world.read("text").contains("40x100"));
-    assert_eq!(records(&world)[0]["state"], "ended");
 }
 
 #[test]
@@ -134,7 +150,7 @@ fn leaving_and_coming_back() {
     let world = World::new();
     world.workspace.file("a", "a");
     let Some(terminal) = Terminal::open(&world) else { return };
-    terminal.line(&format!("{BELAY} run -- env PS1='inside> ' bash --norc --noprofile"));
+    terminal.line(&format!("{BELAY} run -- env PS1='in''side> ' bash --norc --noprofile"));
     terminal.shows("inside>");
     terminal.keys(&["C-]", "C-]", "C-]"]);
     terminal.shows("goes on");
@@ -143,6 +159,7 @@ fn leaving_and_coming_back() {
     terminal.shows("inside>");
     terminal.line("echo back-$((1+1)); exit 5");
     terminal.shows("back-2");
+    until("it ended", || records(&world)[0]["state"] == "ended");
     terminal.line("echo code $?");
     terminal.shows("code 5");
 }

@@ -1,5 +1,7 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
+mod attribution;
+mod causes;
 mod controller;
 mod demo;
 mod diff;
@@ -7,11 +9,13 @@ mod erasing;
 mod full_disk;
 mod hostile;
 mod interrupted;
+mod jailed;
 mod keyboard;
 mod looking;
 mod manners;
 mod people;
 mod places;
+mod records;
 mod rewinding;
 mod running;
 mod settings;

@@ -33,7 +33,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 }
 
 fn exit_of(world: &mut World, script: &str) -> i32 {
-    world.belay(&["run", "-q", "--", "sh", "-c", script]).code
+    world.belay(&["run", "--isolation", "none", "-q", "--", "sh", "-c", script]).code
 }
 
 #[test]
@@ -45,11 +45,11 @@ fn the_exit_code_is_the_commands() {
     assert_eq!(exit_of(&mut world, "exit 255"), 255);
     assert_eq!(exit_of(&mut world, "kill -TERM $$"), 143);
     assert_eq!(exit_of(&mut world, "kill -KILL $$"), 137);
-    assert_eq!(world.belay(&["run", "--", "no-such-program"]).code, 127);
-    assert_eq!(world.belay(&["run", "--", "./text"]).code, 126);
+    assert_eq!(world.belay(&["run", "--isolation", "none", "--", "no-such-program"]).code, 127);
+    assert_eq!(world.belay(&["run", "--isolation", "none", "--", "./text"]).code, 126);
     let snapshots = world.json(&["snapshots"])["snapshots"].as_array().map_or(0, Vec::len);
     std::fs::write(world.workspace.home().join("config.toml"), "nonsense = 1\n").unwrap();
-    let failed = world.belay(&["run", "--", "true"]);
+    let failed = world.belay(&["run", "--isolation", "none", "--", "true"]);
     assert_eq!(failed.code, 125, "{failed}");
     std::fs::remove_file(world.workspace.home().join("config.toml")).unwrap();
     assert_eq!(world.json(&["snapshots"])["snapshots"].as_array().map_or(0, Vec::len), snapshots);
@@ -59,7 +59,7 @@ fn the_exit_code_is_the_commands() {
 fn a_pipe_is_handed_through_and_nothing_is_added_to_it() {
     let world = World::new();
     world.workspace.file("a", "a");
-    let mut command = world.command(&["run", "--", "sh", "-c", "cat; echo err >&2"]);
+    let mut command = world.command(&["run", "--isolation", "none", "--", "sh", "-c", "cat; echo err >&2"]);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("belay starts");
     let bytes: Vec<u8> = (0..=255).cycle().take(300_000).collect();
@@ -77,7 +77,15 @@ fn a_run_is_recorded_and_can_be_taken_back() {
     let mut world = World::new();
     world.workspace.file("kept", "1").file("changed", "before").file("removed", "r");
     let before = world.workspace.walk();
-    let ran = world.belay(&["run", "--", "sh", "-c", "echo after > changed; rm removed; mkdir -p new && date > new/x"]);
+    let ran = world.belay(&[
+        "run",
+        "--isolation",
+        "none",
+        "--",
+        "sh",
+        "-c",
+        "echo after > changed; rm removed; mkdir -p new && date > new/x",
+    ]);
     assert_eq!(ran.code, 0, "{ran}");
     assert!(ran.stderr.contains("NOT CONFINED"), "{ran}");
     assert!(ran.stderr.contains("belay rollback @pre-run"), "{ran}");
@@ -98,10 +106,17 @@ fn a_run_is_recorded_and_can_be_taken_back() {
 fn the_command_knows_its_run_and_inherits_nothing_of_ours() {
     let mut world = World::new();
     world.workspace.file("a", "a");
-    let ran = world.belay(&["run", "-q", "--", "sh", "-c", "echo $BELAY_RUN; ls /proc/$$/fd; trap"]);
-    let mut lines = ran.stdout.lines();
-    assert!(lines.next().unwrap_or_default().starts_with("run_"), "{ran}");
-    assert_eq!(lines.collect::<Vec<_>>(), ["0", "1", "2"], "{ran}");
+    const SCRIPT: &str = "ls /proc/$$/fd; grep SigBlk /proc/self/status; umask; ulimit -a; pwd";
+    let mut bare = Command::new("sh");
+    let bare = bare.args(["-c", SCRIPT]).current_dir(world.workspace.path()).stdin(Stdio::null()).output().unwrap();
+    let ran = world.belay(&["run", "--isolation", "none", "-q", "--", "sh", "-c", SCRIPT]);
+    assert_eq!(ran.raw(), String::from_utf8_lossy(&bare.stdout));
+    assert!(
+        world
+            .belay(&["run", "--isolation", "none", "-q", "--", "sh", "-c", "echo $BELAY_RUN"])
+            .stdout
+            .starts_with("run_")
+    );
 }
 
 #[test]
@@ -111,7 +126,10 @@ fn two_runs_in_one_workspace_at_once_both_work() {
     let runs: Vec<_> = (0..2)
         .map(|number| {
             let script = format!("for i in 1 2 3 4 5; do echo $i > run{number}; sleep 0.1; done; exit {number}");
-            world.command(&["run", "-q", "--", "sh", "-c", &script]).spawn().expect("belay starts")
+            world
+                .command(&["run", "--isolation", "none", "-q", "--", "sh", "-c", &script])
+                .spawn()
+                .expect("belay starts")
         })
         .collect();
     let codes: Vec<Option<i32>> = runs.into_iter().map(|mut run| run.wait().unwrap().code()).collect();
@@ -125,7 +143,7 @@ fn the_time_limit_ends_everything_and_says_so() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     let began = Instant::now();
-    let ran = world.belay(&["run", "--time", "1s", "--", "sh", "-c", "sleep 61 & sleep 60"]);
+    let ran = world.belay(&["run", "--isolation", "none", "--time", "1s", "--", "sh", "-c", "sleep 61 & sleep 60"]);
     assert!(began.elapsed() < Duration::from_secs(20), "{ran}");
     assert_eq!(ran.code, 143, "{ran}");
     assert!(ran.stderr.contains("time limit"), "{ran}");
@@ -137,17 +155,35 @@ fn limits_hold_or_are_said_not_to() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     let bomb = "i=0; while [ $i -lt 60 ]; do sleep 5 & i=$((i+1)); done; wait";
-    let ran = world.belay(&["run", "--processes", "20", "--time", "20s", "--", "sh", "-c", bomb]);
+    let ran =
+        world.belay(&["run", "--isolation", "none", "--processes", "20", "--time", "20s", "--", "sh", "-c", bomb]);
     let degraded = records(&world)[0]["protection"]["degraded"].to_string();
     let is_held = ran.stderr.to_lowercase().contains("fork");
     assert!(is_held || degraded.contains("limit of processes"), "{ran}{degraded}");
+    // Those that could be started outlive the shell that failed.
+    let _ = world.belay(&["stop", "--now"]);
     let eater = "import sys; x = bytearray(400 << 20); print(len(x))";
     if Command::new("python3").arg("--version").output().is_err() {
         return skip("no python3");
     }
-    let ran = world.belay(&["run", "--memory", "100MiB", "--", "python3", "-c", eater]);
+    let ran = world.belay(&["run", "--isolation", "none", "--memory", "100MiB", "--", "python3", "-c", eater]);
     let degraded = records(&world)[1]["protection"]["degraded"].to_string();
     assert!(ran.code != 0 || degraded.contains("limit of memory"), "{ran}{degraded}");
+}
+
+#[test]
+fn a_confined_run_leaves_nothing_behind() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["run", "--", "sh", "-c", "sleep 300 >/dev/null 2>&1 & exit 3"]);
+    let run = records(&world).remove(0);
+    if run["protection"]["isolation"] == "none" {
+        world.ok(&["stop"]);
+        return skip("no jail");
+    }
+    assert_eq!(ran.code, 3, "{ran}");
+    assert!(!ran.stderr.contains("no longer recorded"), "{ran}");
+    assert_eq!(world.belay(&["stop"]).code, 3);
 }
 
 #[test]
@@ -159,14 +195,14 @@ fn an_ordinary_user_has_the_same() {
     let workspace = home.path().join("ws");
     let run = |arguments: &[&str]| {
         let mut command = user.command(&program, home.path());
-        command.env("BELAY_HOME", home.path().join("belay")).current_dir(&workspace).args(arguments);
+        command.env("BELAY_HOME", home.path().join("kept")).current_dir(&workspace).args(arguments);
         command.stdin(Stdio::null()).output().expect("belay starts")
     };
     std::fs::create_dir(&workspace).unwrap();
     user.own(&workspace);
     std::fs::write(workspace.join("a"), "a").unwrap();
     user.own(&workspace.join("a"));
-    let ran = run(&["run", "--", "sh", "-c", script]);
+    let ran = run(&["run", "--isolation", "none", "--", "sh", "-c", script]);
     let text = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!(ran.status.code(), Some(5), "{text}");
     assert!(text.contains("no longer recorded"), "{text}");

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use belay_session::event::{Event, What};
+use belay_session::event::{Ended, Event, What};
 use belay_session::journal::{Entry, Reader};
 use belay_session::{Home, RunRecord};
 use serde_json::Value;
@@ -119,10 +119,15 @@ pub(super) fn note(what: &What) -> Option<String> {
             let how_many = lost.count.map_or_else(|| "some".to_owned(), quantity::grouped);
             Some(format!("{how_many} {} events were lost", text(&lost.source)))
         }
-        What::Degraded(degraded) => Some(format!("{}: {}", text(&degraded.layer), text(&degraded.why))),
+        What::Degraded(degraded) => Some(format!("weaker: {}: {}", text(&degraded.layer), text(&degraded.why))),
         What::RunEnded(ended) => {
             let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
-            Some(format!("the run ended: {}{because}", past::end(ended.ended)))
+            let end = match ended.ended {
+                None => "its end was not seen".to_owned(),
+                Some(Ended::Code(code)) => format!("exit code {code}"),
+                other => past::end(other),
+            };
+            Some(format!("the run ended: {end}{because}"))
         }
         _ => None,
     }

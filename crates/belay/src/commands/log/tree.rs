@@ -94,7 +94,7 @@ impl Tree {
             let add = |change: belay_session::journal::Change| {
                 let by = change.change.by.and_then(|by| by.command);
                 if scope.has(by) {
-                    deeds.entry(by).or_insert_with(Deeds::default).add(&change.change);
+                    deeds.entry(by).or_default().add(&change.change);
                 }
             };
             journal.each_change(add).map_err(failed)?;

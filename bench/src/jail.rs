@@ -1,0 +1,125 @@
+//! How long a jail takes to start, beside bubblewrap with the same mounts and a bare fork and exec.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use belay_jail::{Access, Grant, Identity, Launch, Limits, Network, Policy};
+
+use crate::error::{Doing, Error, Result};
+use crate::table;
+
+/// What every lane shows read-only; what is not there is left out of all of them.
+const SYSTEM: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"];
+const PROGRAM: &str = "/usr/bin/true";
+
+/// Starts a program that does nothing, bare, in bubblewrap and in a jail, in turn, and prints the least times.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[arg(long, default_value_t = 100)]
+    rounds: usize,
+    /// The workspace that is shown.
+    #[arg(long, default_value = ".")]
+    workspace: PathBuf,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let workspace = args.workspace.canonicalize().doing("find", &args.workspace)?;
+    let lanes = ["bare", "bubblewrap", "bubblewrap, no network", "jail", "jail, no network"];
+    let mut times: Vec<Vec<Duration>> = vec![Vec::new(); lanes.len()];
+    for _ in 0..args.rounds.max(1) {
+        let start = |lane: usize| match lane {
+            0 => bare(),
+            1 => bubblewrap(&workspace, Network::Shared),
+            2 => bubblewrap(&workspace, Network::None),
+            3 => jail(&workspace, Network::Shared),
+            _ => jail(&workspace, Network::None),
+        };
+        for (lane, times) in times.iter_mut().enumerate() {
+            times.push(start(lane)?);
+        }
+    }
+    println!("{}", table::preamble());
+    println!("| start of a program that does nothing | least | median | × bare |");
+    println!("|---|---|---|---|");
+    times.iter_mut().for_each(|times| times.sort());
+    let bare = times[0][0].as_secs_f64();
+    for (name, times) in lanes.iter().zip(&times) {
+        let (least, median) = (times[0], times[times.len() / 2]);
+        println!("| {name} | {} | {} | {:.2} |", table::time(least), table::time(median), least.as_secs_f64() / bare);
+    }
+    for (peer, own, what) in [(1, 3, "shared network"), (2, 4, "no network")] {
+        let ratio = times[own][0].as_secs_f64() / times[peer][0].as_secs_f64();
+        let kept = if ratio <= 1.0 { "kept" } else { "NOT KEPT" };
+        println!("\njail ≤ bubblewrap, {what}: {ratio:.2} × ({kept})");
+    }
+    Ok(())
+}
+
+fn bare() -> Result<Duration> {
+    timed(Command::new(PROGRAM).env_clear())
+}
+
+fn bubblewrap(workspace: &Path, network: Network) -> Result<Duration> {
+    let mut command = Command::new("bwrap");
+    command.args(["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup"]);
+    if network == Network::None {
+        command.arg("--unshare-net");
+    }
+    for path in SYSTEM {
+        command.args(["--ro-bind-try", path, path]);
+    }
+    command.args(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--bind"]);
+    command.arg(workspace).arg(workspace).arg("--chdir").arg(workspace).arg(PROGRAM);
+    timed(&mut command)
+}
+
+fn timed(command: &mut Command) -> Result<Duration> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let begin = Instant::now();
+    let status = command.stdin(Stdio::null()).status();
+    let status = status.map_err(|source| Error::Start { program: name.clone(), source })?;
+    let time = begin.elapsed();
+    if !status.success() {
+        return Err(Error::Failed { command: name, status, said: String::new() });
+    }
+    Ok(time)
+}
+
+fn jail(workspace: &Path, network: Network) -> Result<Duration> {
+    let mut grants: Vec<Grant> = SYSTEM.iter().map(|path| Grant::new(*path, Access::Read)).collect();
+    grants.push(Grant::new("/tmp", Access::Empty));
+    grants.push(Grant::new(workspace, Access::Write));
+    let policy = Policy {
+        grants,
+        kept: Vec::new(),
+        network,
+        identity: Identity { uid: 1000, gid: 1000 },
+        limits: Limits::default(),
+        host_name: "bench".into(),
+        without_namespaces: false,
+    };
+    let launch = Launch {
+        argv: vec![PROGRAM.as_bytes().to_vec()],
+        env: Vec::new(),
+        directory: workspace.to_owned(),
+        stdio: None,
+        session: false,
+        dies_with_parent: false,
+        tracer: None,
+    };
+    let begin = Instant::now();
+    let held = belay_jail::hold(&policy, launch, |_| Ok(())).map_err(failed)?;
+    let status = held.release().and_then(|mut running| running.wait()).map_err(failed)?;
+    let time = begin.elapsed();
+    if !status.success() {
+        return Err(Error::Failed { command: PROGRAM.to_owned(), status, said: String::new() });
+    }
+    Ok(time)
+}
+
+fn failed(error: belay_jail::Error) -> Error {
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Error::Wrong { tool: "belay-jail".to_owned(), finding: format!("{error}{cause}") }
+}

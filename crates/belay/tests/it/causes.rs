@@ -1,0 +1,111 @@
+//! What a real run did, by command: changes, blame, and taking one command or one turn back.
+
+use serde_json::Value;
+
+use crate::world::World;
+
+const LINES: &str = "1\n2\n3\n4\n5\n";
+
+/// A run of three commands, far enough apart that each is followed by a snapshot; none where commands cannot be seen.
+fn run() -> Option<World> {
+    let mut world = World::new();
+    world.workspace.file("a", LINES).file("doomed", "x");
+    let script = "sed -i s/^1/X/ a; sleep 1; sh -c 'rm doomed; echo made > made'; sleep 1; sed -i s/^5/five/ a";
+    let ran = world.belay(&["run", "--", "bash", "-c", script]);
+    assert_eq!(ran.code, 0, "{ran}");
+    if command(&mut world, "made").is_none() {
+        belay_testkit::skip("nobody can see who changes a file here");
+        return None;
+    }
+    Some(world)
+}
+
+/// The command that touched the path last, as `belay changes` tells it.
+fn command(world: &mut World, path: &str) -> Option<u64> {
+    let changes = world.json(&["changes"]);
+    let changes: Vec<Value> = changes.as_array().cloned().unwrap_or_else(|| vec![changes]);
+    let one = changes.iter().find(|change| change["path"] == path)?;
+    one["by"][0]["command"].as_u64()
+}
+
+#[test]
+fn one_command_is_taken_back_and_the_rest_stays() {
+    let Some(mut world) = run() else { return };
+    let five = command(&mut world, "a").unwrap();
+    let blame = world.json(&["blame", "a:1"]);
+    let first = blame[1]["by"][0]["command"].as_u64().unwrap();
+    assert!(first < five);
+    let number = first.to_string();
+    let plan = world.json(&["undo", "--command", &number, "--dry-run"]);
+    assert_eq!(plan["changes"][0]["path"], "a");
+    assert_eq!(world.read("a"), "X\n2\n3\n4\nfive\n");
+    world.ok(&["undo", "--command", &number, "-y"]);
+    assert_eq!(world.read("a"), "1\n2\n3\n4\nfive\n");
+    assert!(world.has("made") && !world.has("doomed"));
+    world.ok(&["undo", "-y"]);
+    assert_eq!(world.read("a"), "X\n2\n3\n4\nfive\n");
+}
+
+#[test]
+fn a_shell_is_taken_back_with_what_it_started() {
+    let Some(mut world) = run() else { return };
+    let made = command(&mut world, "made").unwrap();
+    world.ok(&["undo", "--command", &made.to_string(), "-y"]);
+    assert!(!world.has("made") && world.has("doomed"));
+    assert_eq!(world.read("a"), "X\n2\n3\n4\nfive\n");
+}
+
+#[test]
+fn a_conflict_is_named_and_has_an_exit_code() {
+    let Some(mut world) = run() else { return };
+    let number = world.json(&["blame", "a:1"])[1]["by"][0]["command"].as_u64().unwrap().to_string();
+    world.workspace.file("a", "Y\n2\n3\n4\nfive\n");
+    let ran = world.belay(&["undo", "--command", &number, "-y"]);
+    assert_eq!(ran.code, 5, "{ran}");
+    assert!(ran.stderr.contains("a (it was changed later, in the same place)"), "{ran}");
+    assert_eq!(world.read("a"), "Y\n2\n3\n4\nfive\n");
+    assert_eq!(world.read(&format!("a.before-command-{number}")), LINES);
+}
+
+#[test]
+fn what_others_changed_since_is_named_in_the_plan() {
+    let Some(mut world) = run() else { return };
+    world.workspace.file("made", "by hand");
+    let plan = world.json(&["rollback", "--dry-run"]);
+    let newer: Vec<&Value> = plan["newer"].as_array().unwrap().iter().map(|edit| &edit["path"]).collect();
+    assert_eq!(newer, ["made"]);
+    let ran = world.belay(&["rollback", "--dry-run"]);
+    assert!(ran.stdout.contains("newer: made was changed later by somebody outside the run"), "{ran}");
+}
+
+#[test]
+fn turns_are_marked_and_taken_back_without_a_run() {
+    let mut world = World::new();
+    world.workspace.file("a", LINES);
+    world.ok(&["snapshot", "--turn", "--prompt", "improve the first line"]);
+    world.workspace.file("a", "X\n2\n3\n4\n5\n");
+    world.ok(&["snapshot", "--turn", "--prompt", "and the last"]);
+    world.workspace.file("a", "X\n2\n3\n4\nfive\n");
+    world.ok(&["undo", "@turn-1", "-y"]);
+    assert_eq!(world.read("a"), "1\n2\n3\n4\nfive\n");
+    let turns: Vec<Value> = world.json(&["snapshots"])["snapshots"].as_array().unwrap().clone();
+    let prompts: Vec<&Value> =
+        turns.iter().filter(|turn| turn["type"] == "turn").map(|turn| &turn["cause"]["trigger"]).collect();
+    assert_eq!(prompts, ["improve the first line", "and the last"]);
+}
+
+#[test]
+fn what_is_not_clear_is_asked_back() {
+    let mut world = World::new();
+    world.workspace.file("a", "1");
+    let id = world.snapshot();
+    let unclear = world.belay(&["undo", &id, "-y"]);
+    assert_eq!(unclear.code, 2, "{unclear}");
+    assert!(unclear.stderr.contains("belay undo --step"), "{unclear}");
+    assert_eq!(world.belay(&["undo", "--command", "3", "-y"]).code, 3);
+    assert_eq!(world.belay(&["undo", "--command", "3", "@turn-1"]).code, 2);
+    assert_eq!(world.belay(&["undo", "@turn-9", "-y"]).code, 3);
+    assert_eq!(world.belay(&["blame", "nowhere"]).code, 3);
+    assert_eq!(world.belay(&["blame", "a:7"]).code, 3);
+    assert!(world.ok(&["changes"]).contains("Nothing changed"));
+}

@@ -1,0 +1,173 @@
+//! Runs in a jail, the profiles that make it, and the reasons for what it refuses.
+
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::running::{is_alive, records, until};
+use crate::world::World;
+
+/// Whether this machine lets anybody make namespaces; said aloud if not.
+fn has_namespaces() -> bool {
+    let answer = Command::new("unshare").args(["--user", "--mount", "--pid", "--fork", "true"]).output();
+    let works = answer.is_ok_and(|answer| answer.status.success());
+    if !works {
+        belay_testkit::skip("no namespaces");
+    }
+    works
+}
+
+#[test]
+fn a_jailed_run_destroys_the_workspace_at_most_and_that_comes_back() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("code", "mine").file("dir/more", "too");
+    std::fs::write(world.workspace.base().join("secret"), "home").unwrap();
+    let before = world.workspace.walk();
+    // It is in a jail whose only writable tree of the machine is the temporary workspace, or it does nothing.
+    let script = "test \"$(hostname)\" = belay || exit 99; cat \"$HOME/secret\"; ls \"$HOME\"; \
+                  rm -rf \"$HOME\"/* ./* 2>/dev/null; ls \"$BELAY_HOME\"; echo $? left";
+    let ran = world.belay(&["run", "--isolation", "jail", "--", "sh", "-c", script]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("left") && !ran.stdout.contains("store"), "{ran}");
+    assert!(ran.stderr.contains("in a jail"), "{ran}");
+    assert!(!world.has("code"), "the jail is not there to keep the workspace from its agent");
+    assert_eq!(std::fs::read_to_string(world.workspace.base().join("secret")).unwrap(), "home");
+    let run = records(&world).remove(0);
+    assert_eq!(run["protection"]["isolation"], "jail");
+    assert!(run["totals"]["commands"].as_u64() >= Some(3), "what happens inside is seen: {run}");
+    world.ok(&["rollback", "-y", "@pre-run"]);
+    belay_testkit::assert_same_world(&before, &world.workspace.walk(), Default::default());
+}
+
+#[test]
+fn the_exit_code_streams_and_scripts_are_as_without_a_jail() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("text", "no program").file("script", "echo from-a-script $1");
+    let exe = |name: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::set_permissions(world.workspace.join(name), std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    exe("script");
+    let jail = ["run", "-q", "--isolation", "jail", "--"];
+    let mut with = |words: &[&str]| world.belay(&[&jail[..], words].concat());
+    assert_eq!(with(&["sh", "-c", "exit 7"]).code, 7);
+    assert_eq!(with(&["sh", "-c", "kill -KILL $$"]).code, 137);
+    assert_eq!(with(&["./text"]).code, 126);
+    assert_eq!(with(&["./script", "x"]).stdout.trim(), "from-a-script x");
+    let ran = with(&["sh", "-c", "echo $BELAY_RUN; ls /proc/$$/fd; env | grep -c SECRET"]);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
+    assert!(lines[0].starts_with("run_"), "{ran}");
+    assert_eq!(lines[1..], ["0", "1", "2", "0"], "{ran}");
+}
+
+#[test]
+fn what_a_jailed_command_leaves_behind_ends_with_it() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["run", "--isolation", "jail", "--", "sh", "-c", "setsid sleep 4242 & sleep 0.2"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(!ran.stderr.contains("lives on"), "{ran}");
+}
+
+#[test]
+fn a_jail_ends_with_its_supervisor() {
+    if !has_namespaces() {
+        return;
+    }
+    let world = World::new();
+    world.workspace.file("a", "a");
+    let mut client = world.command(&["run", "--isolation", "jail", "--", "sleep", "1000"]).spawn().unwrap();
+    let child = || records(&world).first().and_then(|run| run["child"]["pid"].as_u64()).unwrap_or(0) as u32;
+    until("the command runs", || records(&world).first().is_some_and(|run| run["state"] == "running") && child() != 0);
+    let supervisor = records(&world)[0]["supervisor"]["pid"].as_u64().unwrap().to_string();
+    assert!(Command::new("kill").args(["-KILL", &supervisor]).status().unwrap().success());
+    until("the jail ends", || !is_alive(child()));
+    client.wait().unwrap();
+}
+
+#[test]
+fn flags_grant_and_hide_for_one_run() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(".env", "secret").file("a", "a");
+    let outside = world.workspace.base().join("beside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("file"), "granted").unwrap();
+    let path = outside.to_str().unwrap().to_owned();
+    let script = format!("cat {path}/file; echo x > {path}/new || echo not-written; cat .env || echo not-read");
+    let mut with = |flags: &[&str]| {
+        let words = [&["run", "-q", "--isolation", "jail"], flags, &["--", "sh", "-c", &script]].concat();
+        world.belay(&words).stdout
+    };
+    assert_eq!(with(&["--ro", &path]), "grantednot-written\nsecret");
+    assert_eq!(with(&["--rw", &path, "--hide", ".env"]), "grantednot-read\n");
+    assert_eq!(with(&["--profile", "strict"]), "not-written\nnot-read\n");
+    assert!(outside.join("new").exists());
+    let missing = world.belay(&["run", "--isolation", "jail", "--ro", "nowhere", "--", "true"]);
+    assert_eq!(missing.code, 125, "{missing}");
+    let unknown = world.belay(&["run", "--isolation", "jail", "--profile", "nobody", "--", "true"]);
+    assert!(unknown.stderr.contains("there is no profile nobody"), "{unknown}");
+}
+
+#[test]
+fn profiles_can_be_listed_shown_and_checked() {
+    let mut world = World::new();
+    let own = world.workspace.home().join("profiles");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("mine.toml"), "description = 'Mine.'\ninherits = ['strict']\n").unwrap();
+    let listed = world.ok(&["profile", "list"]);
+    assert!(listed.contains("claude") && listed.contains("Mine."), "{listed}");
+    let shown = world.json(&["profile", "show", "mine"]);
+    assert_eq!(shown["lineage"], serde_json::json!(["default", "strict", "mine"]));
+    assert_eq!(shown["network"], "none");
+    world.workspace.file("bad.toml", "[paths]\nread = ['*.pem']\n");
+    assert_snapshot!(world.belay(&["profile", "check", "bad.toml"]), @r#"
+    exit 2
+    --- stderr
+    error: in the profile bad, "*.pem" is a pattern, and only paths can be granted
+      nothing was changed
+    hint: `belay profile list` shows every profile
+    "#);
+}
+
+#[test]
+fn every_decision_names_its_rule() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.snapshot();
+    assert_snapshot!(world.belay(&["why", ".git/hooks/pre-commit", "--profile", "claude"]), @"
+    exit 0
+    --- stdout
+    .git/hooks/pre-commit: can be read
+      rule: .git/hooks (profile default)
+      otherwise with: --rw [WORKSPACE]/.git/hooks/pre-commit
+    ");
+    assert_snapshot!(world.belay(&["why", "unshare"]), @"
+    exit 0
+    --- stdout
+    unshare: refused
+      rule: a namespace inside would bring privileges back
+    ");
+    assert_snapshot!(world.belay(&["why", "example.com", "--profile", "strict"]), @r#"
+    exit 0
+    --- stdout
+    example.com: not reachable
+      rule: there is no network (profile strict)
+      otherwise with: a profile whose network.mode is "shared"
+    "#);
+    let store = world.workspace.home().join("store");
+    let why = world.json(&["why", store.to_str().unwrap()]);
+    assert_eq!(why["decision"], "hidden");
+    assert_eq!(why["instead"], serde_json::Value::Null);
+}

@@ -1,0 +1,116 @@
+//! Runs afterwards: listed, shown, asked in SQL, verified and exported.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::world::World;
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("every line is JSON")).collect()
+}
+
+/// A world in which one run made, changed and removed something, and failed.
+fn after_a_run() -> World {
+    let mut world = World::new();
+    world.workspace.file("gone.txt", "old\n");
+    world.workspace.file("kept.txt", "old\n");
+    let script =
+        "echo new > made.txt; echo more >> kept.txt; /bin/rm gone.txt; : > \"$(printf 'odd\\033[31m')\"; exit 3";
+    let ran = world.belay(&["run", "--", "sh", "-c", script]);
+    assert_eq!(ran.code, 3, "{ran}");
+    world
+}
+
+fn run_dir(world: &mut World) -> std::path::PathBuf {
+    let runs = lines(&world.ok(&["runs", "--json"]));
+    runs[0]["directory"].as_str().expect("a run has a directory").into()
+}
+
+#[test]
+fn a_run_is_listed_and_shown() {
+    let mut world = after_a_run();
+    let runs = lines(&world.ok(&["runs", "--json"]));
+    assert_eq!(runs.len(), 1);
+    assert_eq!((runs[0]["exit_code"].as_i64(), runs[0]["state"].as_str()), (Some(3), Some("ended")));
+    let listed = world.ok(&["runs"]);
+    for word in ["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "CHANGES", "STATE", "sh -c"] {
+        assert!(listed.contains(word), "{word}: {listed}");
+    }
+    let shown = world.ok(&["show"]);
+    let id = runs[0]["id"].as_str().expect("a run has an id");
+    for word in [id, "exit code 3", "protection", "pre-run", "final", "belay rollback snap_"] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    let json: Value = serde_json::from_str(&world.ok(&["show", id, "--json"])).expect("JSON");
+    assert_eq!(json["run"]["id"], *id);
+    assert!(json["snapshots"].as_array().is_some_and(|all| all.len() >= 2));
+    let other = World::new();
+    assert!(!other.workspace.path().join("made.txt").exists());
+}
+
+#[test]
+fn the_log_tells_commands_files_and_snapshots() {
+    let mut world = after_a_run();
+    let log = world.ok(&["log"]);
+    for word in ["#1 sh -c", "exit 3", "A made.txt", "M kept.txt", "D gone.txt", "snapshot snap_", "odd\\x1b[31m"] {
+        assert!(log.contains(word), "{word}: {log}");
+    }
+    assert!(!log.contains('\x1b'), "{log}");
+    assert!(!world.ok(&["log", "--no-files"]).contains("A made.txt"));
+    let events = lines(&world.ok(&["log", "--json"]));
+    let names: Vec<&str> = events.iter().filter_map(|event| event["event"].as_str()).collect();
+    assert_eq!((names.first(), names.last()), (Some(&"run-started"), Some(&"run-ended")));
+    let numbers: Vec<u64> = events.iter().filter_map(|event| event["seq"].as_u64()).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<_>>());
+    assert_eq!(lines(&world.ok(&["log", "--json", "--follow"])), events);
+    let rm = events.iter().find(|event| event["argv"][0] == "/bin/rm").expect("rm was seen");
+    let number = rm["command"].to_string();
+    let beneath = world.ok(&["log", "--command", &number]);
+    assert!(beneath.contains("D gone.txt") && !beneath.contains("A made.txt"), "{beneath}");
+    assert_eq!(world.belay(&["log", "--command", "99999"]).code, 3);
+}
+
+#[test]
+fn sql_answers_and_changes_nothing() {
+    let mut world = after_a_run();
+    let sql = "SELECT action, path FROM fs_events WHERE path = 'gone.txt'";
+    assert_eq!(world.ok(&["sql", "@latest", sql, "--csv"]), "action,path\r\ndeleted,gone.txt\r\n");
+    assert_eq!(lines(&world.ok(&["sql", "@latest", sql, "--json"]))[0]["action"], "deleted");
+    let table = world.ok(&["sql", "@latest", "SELECT path FROM fs_events WHERE path LIKE 'odd%' LIMIT 1"]);
+    assert!(table.contains("odd\\x1b[31m") && !table.contains('\x1b'), "{table}");
+    let refused = world.belay(&["sql", "@latest", "DELETE FROM fs_events"]);
+    assert_ne!(refused.code, 0, "{refused}");
+    assert!(world.ok(&["audit", "verify"]).starts_with("good: run_"));
+}
+
+#[test]
+fn an_audit_finds_what_was_done_to_a_record() {
+    let mut world = after_a_run();
+    let verdict: Value = serde_json::from_str(&world.ok(&["audit", "verify", "--json"])).expect("JSON");
+    assert_eq!((&verdict["good"], &verdict["verdict"]["closed"]), (&Value::Bool(true), &Value::Bool(true)));
+    assert!(verdict["verdict"]["root_before"].is_string() && verdict["verdict"]["root_after"].is_string(), "{verdict}");
+    let path = run_dir(&mut world).join("exec.jsonl");
+    let text = fs::read_to_string(&path).expect("the lines are there");
+    fs::write(&path, text.replace("/bin/rm", "/bin/ls")).expect("the lines can be written");
+    let ran = world.belay(&["audit", "verify"]);
+    assert_ne!(ran.code, 0);
+    assert!(ran.stdout.contains("exec.jsonl") && ran.stdout.contains("changed"), "{ran}");
+}
+
+#[test]
+fn a_bundle_verifies_elsewhere_and_without_what_was_left_out() {
+    let mut world = after_a_run();
+    world.ok(&["audit", "export", "@latest", "run.audit", "--redact", "gone.txt"]);
+    let bundle = world.workspace.path().join("run.audit");
+    let text = fs::read_to_string(&bundle).expect("the bundle is there");
+    assert!(!text.contains("gone.txt"));
+    let name = bundle.to_str().expect("a plain path").to_owned();
+    let mut elsewhere = World::new();
+    let said = elsewhere.ok(&["audit", "verify", &name]);
+    assert!(said.starts_with("good: run_") && said.contains("NOT this installation's"), "{said}");
+    assert!(world.ok(&["audit", "verify", "run.audit"]).contains("this installation's"));
+    assert_ne!(world.belay(&["audit", "export", "@latest", "run.audit"]).code, 0, "nothing is overwritten");
+    fs::write(&bundle, text.replace("made.txt", "fake.txt")).expect("the bundle can be written");
+    assert_ne!(elsewhere.belay(&["audit", "verify", &name]).code, 0);
+}
