@@ -24,8 +24,8 @@ use crate::ledger::Ledger;
 use crate::schema;
 use thread::Worker;
 
-/// Events in the queue beyond which a caller waits; about 20 MB.
-const EVENTS_MAX: usize = 1 << 16;
+/// Events in the queue beyond which a caller waits; about 10 MB.
+const EVENTS_MAX: usize = 1 << 15;
 /// Events worth a transaction of their own.
 const BATCH: usize = 1 << 13;
 /// How long events may gather before they are written.
@@ -90,6 +90,9 @@ impl Writer {
         if queue.events.len() >= EVENTS_MAX && queue.trouble.is_none() {
             let full = |queue: &mut Queue| queue.events.len() >= EVENTS_MAX && queue.trouble.is_none() && !queue.stop;
             queue = unpoisoned(self.shared.room.wait_timeout_while(queue, PATIENCE, full)).0;
+        }
+        if queue.stop {
+            return;
         }
         if queue.events.len() >= EVENTS_MAX {
             let before = events.len();
@@ -156,10 +159,18 @@ impl Shared {
         unpoisoned(self.queue.lock())
     }
 
-    /// Waits for something to do; moves the events into `events` if that is empty, else waits for a while or a request.
-    fn take(&self, events: &mut Vec<Event>) -> (Vec<Request>, u64, bool) {
+    /// Moves the events of the queue into `events`, which is empty; returns how many were given up.
+    fn refill(&self, events: &mut Vec<Event>) -> u64 {
         let mut queue = self.lock();
-        let retry = !events.is_empty();
+        mem::swap(events, &mut queue.events);
+        self.room.notify_all();
+        mem::take(&mut queue.dropped)
+    }
+
+    /// Waits for something to do: events, or with `retry` some time, or a request; returns the requests, and whether
+    /// nobody will come any more.
+    fn wait(&self, retry: bool) -> (Vec<Request>, bool) {
+        let mut queue = self.lock();
         let idle = |queue: &mut Queue| queue.requests.is_empty() && !queue.stop;
         if retry {
             queue = unpoisoned(self.work.wait_timeout_while(queue, RETRY, idle)).0;
@@ -167,12 +178,8 @@ impl Shared {
             queue = unpoisoned(self.work.wait_while(queue, |queue| idle(queue) && queue.events.is_empty()));
             let gather = |queue: &mut Queue| idle(queue) && queue.events.len() < BATCH;
             queue = unpoisoned(self.work.wait_timeout_while(queue, LINGER, gather)).0;
-            mem::swap(events, &mut queue.events);
-            self.room.notify_all();
         }
-        // What was given up is told behind what was kept.
-        let dropped = if retry { 0 } else { mem::take(&mut queue.dropped) };
-        (mem::take(&mut queue.requests), dropped, queue.stop)
+        (mem::take(&mut queue.requests), queue.stop)
     }
 }
 

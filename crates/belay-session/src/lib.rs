@@ -13,6 +13,7 @@ mod cause;
 mod changes;
 mod clock;
 mod config;
+mod ephemeral;
 mod error;
 mod forget;
 #[cfg(test)]
@@ -51,6 +52,7 @@ pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
 pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
+pub use ephemeral::Written;
 pub use error::{Error, Result};
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use history::{Found, Version, VersionState};

@@ -6,7 +6,10 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use belay_store::{GcOptions, GcReport, Hash, LockMode, Root, Usage, VerifyOptions, VerifyReport, gc, verify, weigh};
+use belay_store::{
+    GcOptions, GcReport, Hash, HeavyPath, LockMode, Root, Usage, VerifyOptions, VerifyReport, gc, heaviest, verify,
+    weigh,
+};
 
 use crate::error::{Error, Result};
 use crate::home::Home;
@@ -47,9 +50,14 @@ pub struct DuRow {
     pub path: PathBuf,
     /// Its snapshots, oldest first, with the bytes that deleting only that one would free; filled if asked for.
     pub snapshots: Vec<(Snapshot, u64)>,
+    /// The paths that take most, over all its snapshots; filled if asked for.
+    pub paths: Vec<HeavyPath>,
     /// Bytes that deleting all of its snapshots would free.
     pub exclusive_bytes: u64,
 }
+
+/// How many paths are named of a workspace.
+const HEAVY_PATHS_MAX: usize = 10;
 
 /// What a collection did.
 #[derive(Clone, Copy, Debug, Default)]
@@ -230,9 +238,17 @@ impl Home {
         let weights = weigh(self.store(), &groups)?;
         let singles: Vec<Vec<Hash>> = groups.iter().flatten().map(|manifest| vec![*manifest]).collect();
         let mut each_weight = if each { weigh(self.store(), &singles)? } else { Vec::new() }.into_iter();
+        let mut heavy = Vec::new();
+        for group in groups.iter().filter(|_| each) {
+            // The newest first: a path is known by the name that it has now.
+            let newest_first: Vec<Hash> = group.iter().rev().copied().collect();
+            heavy.push(heaviest(self.store(), &newest_first, HEAVY_PATHS_MAX)?);
+        }
+        let mut heavy = heavy.into_iter();
         let row = |((id, path, timeline), weight): ((String, PathBuf, Timeline), belay_store::Weight)| DuRow {
             id,
             path,
+            paths: heavy.next().unwrap_or_default(),
             snapshots: timeline
                 .snapshots()
                 .iter()

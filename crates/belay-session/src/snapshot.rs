@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use belay_store::{CaptureOptions, Captured, Filter, Hash, Manifest, Source, View, capture};
+use belay_store::{CaptureOptions, Captured, Filter, Hash, Manifest, Root, Source, View, capture};
 
 use crate::error::{Error, Result};
 use crate::identity::{Arrival, Index};
@@ -94,6 +94,8 @@ pub(crate) struct Look<'a> {
     pub(crate) keep: Option<&'a Manifest>,
     /// Look only at these paths; the rest is as in this snapshot.
     pub(crate) dirty: Option<(&'a Manifest, &'a [Vec<u8>])>,
+    /// Look at this directory as if it were the workspace.
+    pub(crate) root: Option<&'a Root>,
 }
 
 impl Workspace<'_> {
@@ -108,7 +110,7 @@ impl Workspace<'_> {
         let mut thinned = self.make_room(false)?;
         let base = self.base_of(&before, request)?;
         let dirty = base.as_ref().zip(request.dirty.as_ref().map(|dirty| dirty.paths.as_slice()));
-        let look = Look { all: request.all, full: request.full, keep: None, dirty };
+        let look = Look { all: request.all, full: request.full, dirty, ..Look::default() };
         let captured = match self.capture(look, work) {
             Err(Error::Store(error)) if error.is_no_space() => {
                 let freed = self.make_room(true)?;
@@ -230,7 +232,7 @@ impl Workspace<'_> {
             None => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
         };
         let options = CaptureOptions {
-            root: self.root(),
+            root: look.root.unwrap_or_else(|| self.root()),
             filter: &filter,
             cache: &self.file("cache"),
             is_live: &|key| live.contains(key),

@@ -48,6 +48,6 @@ pub use restore::{
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};
-pub use weigh::{Weight, weigh};
+pub use weigh::{HeavyPath, Weight, heaviest, weigh};
 
 pub use belay_sys::{FileType, Root, Stat, Time};

@@ -23,6 +23,8 @@ pub(super) const BASE_MAGIC: &[u8; 8] = b"BELAYSC1";
 pub(super) const DELTA_MAGIC: &[u8; 8] = b"BELAYSD2";
 pub(super) const HEADER_LEN: usize = 88;
 pub(super) const INDEX_ROW: usize = 16;
+/// Rows of the index that are read on either side of where one is expected.
+const ROWS_AROUND: u64 = 192;
 /// Record and frame headers: length and check.
 pub(super) const FRAME_HEADER: usize = 12;
 
@@ -216,43 +218,45 @@ impl Cache {
         let wanted = path_hash(path);
         let mut at = self.first_row(wanted)?;
         while at < self.index_rows {
-            let row = self.base.bytes(self.records_end + at * INDEX_ROW as u64, INDEX_ROW)?;
+            let row = self.base.bytes(self.row_at(at), INDEX_ROW)?;
             if u64_at(&row, 0) != wanted {
                 return None;
             }
             let offset = u64_at(&row, 8);
-            let header = self.base.bytes(offset, FRAME_HEADER)?;
-            let len = FRAME_HEADER + u32::from_le_bytes(header[..4].try_into().ok()?) as usize;
-            let start = self.base.bytes(offset, len.min(FRAME_HEADER + Record::start_len(path)))?;
-            if Record::path_of(&start[FRAME_HEADER..]) == path {
-                return Some((offset, len));
+            // A record of another path may end before this; what follows it is read with it and not looked at.
+            let start = FRAME_HEADER + Record::start_len(path);
+            let start = self.base.bytes(offset, start.min(self.base_len.saturating_sub(offset) as usize))?;
+            let (header, start) = start.split_at_checked(FRAME_HEADER)?;
+            if Record::path_of(start) == path {
+                let len = u32::from_le_bytes(header[..4].try_into().ok()?) as usize;
+                return Some((offset, FRAME_HEADER + len));
             }
             at += 1;
         }
         None
     }
 
-    /// The first row of the index whose hash is not below `wanted`.
+    /// Where the first row of the index is whose hash is not below `wanted`.
     fn first_row(&self, wanted: u64) -> Option<u64> {
-        let (mut low, mut high) = (0, self.index_rows);
-        // Hashes are spread evenly, so a guess lands close; the window around it is halved from there.
+        // Hashes are spread evenly, so that a guess lands close, and one read around it is nearly always enough.
         let guess = ((u128::from(wanted) * u128::from(self.index_rows)) >> 64) as u64;
-        let window = 256;
-        for (edge, is_low) in [(guess.saturating_sub(window), true), (guess + window, false)] {
-            if edge < self.index_rows && edge > 0 {
-                let row = self.base.bytes(self.records_end + edge * INDEX_ROW as u64, INDEX_ROW)?;
-                match (u64_at(&row, 0) < wanted, is_low) {
-                    (true, _) => low = low.max(edge + 1),
-                    (false, _) => high = high.min(edge),
-                }
-            }
+        let (mut low, mut high) = (guess.saturating_sub(ROWS_AROUND), (guess + ROWS_AROUND).min(self.index_rows));
+        let rows = self.base.bytes(self.row_at(low), (high - low) as usize * INDEX_ROW)?;
+        let below = rows.chunks_exact(INDEX_ROW).take_while(|row| u64_at(row, 0) < wanted).count() as u64;
+        if (below > 0 || low == 0) && (low + below < high || high == self.index_rows) {
+            return Some(low + below);
         }
+        (low, high) = (0, self.index_rows);
         while low < high {
             let middle = (low + high) / 2;
-            let row = self.base.bytes(self.records_end + middle * INDEX_ROW as u64, INDEX_ROW)?;
+            let row = self.base.bytes(self.row_at(middle), INDEX_ROW)?;
             if u64_at(&row, 0) < wanted { low = middle + 1 } else { high = middle }
         }
         Some(low)
+    }
+
+    fn row_at(&self, number: u64) -> u64 {
+        self.records_end + number * INDEX_ROW as u64
     }
 }
 

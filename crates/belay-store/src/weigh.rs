@@ -1,5 +1,7 @@
 //! What snapshots weigh: the bytes that each adds to others, and the bytes that only it needs.
 
+mod paths;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
 
@@ -8,6 +10,8 @@ use crate::hash::Hash;
 use crate::manifest::Manifest;
 use crate::objects::{KeyMap, Store};
 use crate::tree::{Content, Kind, Segment, View};
+
+pub use paths::{HeavyPath, heaviest};
 
 /// What a group of snapshots weighs in the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Status(c::status::Args),
     Diff(c::diff::Args),
     Rollback(c::rollback::Args),
+    Review(c::review::Args),
+    Discard(c::discard::Args),
     Undo(c::undo::Args),
     Redo(c::redo::Args),
     Restore(c::restore::Args),

@@ -15,6 +15,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
+pub(crate) mod discard;
 pub(crate) mod du;
 pub(crate) mod find;
 pub(crate) mod forget;
@@ -26,6 +27,7 @@ pub(crate) mod ls;
 pub(crate) mod profile;
 pub(crate) mod redo;
 pub(crate) mod restore;
+pub(crate) mod review;
 pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod runs;
@@ -62,6 +64,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Status(args) => status::run(context, args),
         Command::Diff(args) => diff::run(context, args),
         Command::Rollback(args) => rollback::run(context, args),
+        Command::Review(args) => review::run(context, args),
+        Command::Discard(args) => discard::run(context, args),
         Command::Undo(args) => undo::run(context, args),
         Command::Redo(args) => redo::run(context, args),
         Command::Restore(args) => restore::run(context, args),

@@ -1,7 +1,7 @@
 //! What belay says when a run begins and when it has ended.
 
 use belay_session::event::{ExecSource, FileSource, Isolation, Protection};
-use belay_session::{Deed, Farewell, RunRecord, Workspace};
+use belay_session::{ConfinementEngine, Deed, Farewell, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -20,7 +20,9 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     let Some(protection) = &run.protection else { return };
     let snapshot = run.pre_run.as_deref().unwrap_or("no snapshot before it");
     context.ui.say(format_args!("belay: {} ({snapshot}; {})\r", run.id, in_force(protection)));
-    for one in protection.degraded.iter().filter(|one| one.layer != "jail") {
+    // That nothing keeps it in is said already, unless something was to.
+    let is_news = |layer: &str| layer != "jail" || run.confinement.engine != ConfinementEngine::None;
+    for one in protection.degraded.iter().filter(|one| is_news(&one.layer)) {
         context.ui.say(format_args!(
             "belay: weaker than it could be: {}: {}\r",
             one.layer,

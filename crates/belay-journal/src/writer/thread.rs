@@ -40,16 +40,28 @@ impl Worker {
 
     pub(super) fn run(mut self) {
         loop {
-            let (requests, dropped, stop) = self.shared.take(&mut self.pending);
-            self.tell(dropped);
-            let done = self.commit();
+            let (requests, stop) = self.shared.wait(!self.pending.is_empty());
+            let done = self.commit_handed_in();
+            let finished = requests.iter().any(|request| request.finish);
             for request in requests {
                 self.answer(request, &done);
+            }
+            // What comes behind a closed head must not be recorded.
+            if finished {
+                return;
             }
             if stop {
                 return self.leave();
             }
         }
+    }
+
+    /// Commits what an earlier attempt left, and then everything that was handed in since.
+    fn commit_handed_in(&mut self) -> Result<()> {
+        self.commit()?;
+        let dropped = self.shared.refill(&mut self.pending);
+        self.tell(dropped);
+        self.commit()
     }
 
     fn commit(&mut self) -> Result<()> {
@@ -77,10 +89,7 @@ impl Worker {
             let lost = Lost { source: "file".to_owned(), count: Some(dropped) };
             self.pending.push(Event::new(at, What::Lost(lost)));
         }
-        // While the events of the failed attempt are still there, nothing new can be told.
-        if self.shared.lock().trouble.is_none()
-            && let Some(why) = self.refused.take()
-        {
+        if let Some(why) = self.refused.take() {
             let why = format!("the record could not be written for a while: {why}");
             self.pending.push(Event::new(at, What::Degraded(Degraded { layer: "journal".to_owned(), why })));
         }
@@ -113,24 +122,18 @@ impl Worker {
     /// Writes what is left, and does not give up at the first refusal.
     fn commit_all(&mut self) -> Result<()> {
         for _ in 1..LAST_TRIES {
-            if self.commit().is_ok() && self.refused.is_none() {
+            if self.commit_handed_in().is_ok() {
                 return Ok(());
-            }
-            if self.pending.is_empty() {
-                self.tell(0);
-                continue;
             }
             std::thread::sleep(super::RETRY);
         }
-        self.commit()
+        self.commit_handed_in()
     }
 
     /// The end without [`Writer::finish`](super::Writer::finish): the record stays open, as after a crash.
     fn leave(mut self) {
-        if !self.pending.is_empty() || !self.lines.is_empty() {
-            // Nobody is left who could be told; what is missing is missing, and the head says how far it goes.
-            let _ = self.commit();
-        }
+        // Nobody is left who could be told; what is missing is missing, and the head says how far it goes.
+        let _ = self.commit_handed_in();
         if self.refused.is_none() {
             let _ = self.ledger.settle();
         }

@@ -160,3 +160,19 @@ fn column(dir: &std::path::Path, sql: &str) -> Vec<String> {
     let mut statement = database.prepare(sql).unwrap();
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
+
+#[test]
+fn what_comes_while_a_record_is_closed_does_not_get_behind_its_end() {
+    for _ in 0..20 {
+        let dir = tempfile::tempdir().unwrap();
+        let writer = writer(dir.path());
+        writer.append(vec![started(), ended()]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| (0..200).for_each(|second| writer.append(vec![file(second, Action::Created, "late")])));
+            let head = writer.finish().unwrap();
+            assert_eq!(Reader::open(dir.path()).unwrap().count().unwrap(), head.count);
+        });
+        let reader = Reader::open(dir.path()).unwrap();
+        assert!(reader.verify(None).unwrap().is_good());
+    }
+}

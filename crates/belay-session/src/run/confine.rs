@@ -9,10 +9,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Layer, Network, Policy};
+use belay_jail::{Access, Identity, Kept, Layer, Network, Policy};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
+use super::record::RunRecord;
+use crate::ephemeral;
 use crate::error::{Error, Result};
 use crate::profile::{Ground, Profiles};
 use crate::workspace::Workspace;
@@ -44,6 +46,9 @@ pub struct Confinement {
     /// Paths that can be read, written or not reached in this run alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<(Raw, Reach)>,
+    /// Whether what it writes to the workspace is kept apart.
+    #[serde(default)]
+    pub ephemeral: bool,
 }
 
 /// How a path of one run can be reached.
@@ -133,11 +138,12 @@ pub(super) fn unconfined(why: Option<String>) -> Degraded {
     Degraded { layer: "jail".into(), why }
 }
 
-/// The policy of a run.
-pub(super) fn policy(wanted: &Confinement, den: &Den, workspace: &Path, belay: &Path) -> Result<(Policy, Vec<String>)> {
+/// The policy of a run, and the patterns of the variables that it is given.
+pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -> Result<(Policy, Vec<String>)> {
+    let (wanted, belay) = (&record.confinement, workspace.home().path());
     let profile = den.profiles.get(&wanted.profile);
     let profile = profile.map_err(|error| Error::Confinement { why: error.to_string() })?;
-    let ground = Ground { workspace, home: &den.home, belay };
+    let ground = Ground { workspace: workspace.path(), home: &den.home, belay };
     let identity = if belay_sys::is_root() { ROOT_INSIDE } else { own_identity() };
     let mut policy = profile.policy(&ground, identity);
     let extra = wanted.paths.iter().map(|(path, reach)| {
@@ -152,8 +158,22 @@ pub(super) fn policy(wanted: &Confinement, den: &Den, workspace: &Path, belay: &
     let last = policy.grants.pop();
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
     policy.grants.extend(last);
+    if wanted.ephemeral {
+        keep_apart(&mut policy, workspace.home().kept_of(&record.id, workspace.path()))?;
+    }
     let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
     Ok((policy, patterns))
+}
+
+/// The workspace becomes a private directory whose changes are kept; a jail without namespaces has none.
+fn keep_apart(policy: &mut Policy, kept: Kept) -> Result<()> {
+    ephemeral::prepare(&kept).map_err(Error::path("make", &kept.changes))?;
+    for grant in policy.grants.iter_mut().filter(|grant| grant.path == kept.path) {
+        grant.access = Access::Private;
+    }
+    policy.kept.push(kept);
+    policy.without_namespaces = false;
+    Ok(())
 }
 
 fn own_identity() -> Identity {

@@ -173,8 +173,7 @@ impl Supervisor<'_> {
             degraded.push(confine::unconfined(None));
             return Ok(None);
         }
-        let (workspace, belay) = (self.workspace.path(), self.workspace.home().path());
-        let (policy, patterns) = confine::policy(wanted, &self.den, workspace, belay)?;
+        let (policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
         let stdio = streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
         let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);

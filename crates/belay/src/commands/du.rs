@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::Usage;
+use belay_session::store::{HeavyPath, Usage};
 use belay_session::{Du, DuRow, Home};
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::view;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Show for each snapshot what deleting it alone would free
+    /// Show for each snapshot what deleting it alone would free, and which paths take most
     #[arg(long)]
     why: bool,
 }
@@ -76,7 +76,25 @@ fn write_snapshots(out: &mut Out, home: &Home, row: &DuRow) -> Result<()> {
             crate::ui::escape::printable(snapshot.label.as_deref().unwrap_or_default().as_bytes()).into(),
         ]);
     }
+    table.write(out)?;
+    if row.paths.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nWhat takes most in there, over all snapshots:")?;
+    let mut table = Table::new(&["ON DISK", "PATH"]);
+    for heavy in &row.paths {
+        let slash = if heavy.is_dir { "/" } else { "" };
+        table.row(vec![size(heavy.bytes).into(), format!("{}{slash}", view::relative(&heavy.path)).into()]);
+    }
     Ok(table.write(out)?)
+}
+
+fn heavy_json(heavy: &HeavyPath) -> Value {
+    let mut object = serde_json::Map::new();
+    crate::ui::escape::put_path(&mut object, "path", &heavy.path);
+    object.insert("directory".to_owned(), heavy.is_dir.into());
+    object.insert("bytes".to_owned(), heavy.bytes.into());
+    object.into()
 }
 
 fn to_json(home: &Home, du: &Du) -> Value {
@@ -88,6 +106,7 @@ fn to_json(home: &Home, du: &Du) -> Value {
             "path": row.path.to_string_lossy(),
             "exclusive_bytes": row.exclusive_bytes,
             "snapshots": row.snapshots.iter().map(weighed).collect::<Vec<_>>(),
+            "paths": row.paths.iter().map(heavy_json).collect::<Vec<_>>(),
         })
     });
     json!({

@@ -49,6 +49,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ENGINE")]
     isolation: Option<Isolation>,
 
+    /// Keep what the command writes to the workspace apart, for `belay review`; in a jail or not at all
+    #[arg(long, conflicts_with = "isolation")]
+    ephemeral: bool,
+
     /// What a confined command may reach; without it, the profile that suits CMD
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
@@ -88,6 +92,7 @@ enum Isolation {
 const EXAMPLES: &str = "\
 Examples:
   belay run -- claude
+  belay run --ephemeral -- ./agent.sh
   belay run --profile strict --ro ~/data -- ./agent.sh
   belay run -- make test
   belay run --time 10m --memory 2GiB -- ./agent.sh
@@ -170,6 +175,7 @@ fn confinement(context: &Context<'_>, args: &Args, engine: ConfinementEngine, di
         Some(Isolation::Auto) => ConfinementEngine::Auto,
         Some(Isolation::Jail) => ConfinementEngine::Jail,
         Some(Isolation::None) => ConfinementEngine::None,
+        None if args.ephemeral => ConfinementEngine::Jail,
         None => engine,
     };
     if engine == ConfinementEngine::None {
@@ -190,7 +196,7 @@ fn confinement(context: &Context<'_>, args: &Args, engine: ConfinementEngine, di
             paths.push((Raw::from(path.as_os_str().as_bytes()), reach));
         }
     }
-    Ok(Confinement { engine, profile, paths })
+    Ok(Confinement { engine, profile, paths, ephemeral: args.ephemeral })
 }
 
 /// Starts the process that holds the run, and a connection to it.
@@ -231,6 +237,9 @@ pub(crate) fn ended(context: &Context<'_>, workspace: &Workspace<'_>, farewell: 
         });
     }
     summary::end(context, workspace, farewell)?;
+    if farewell.run.confinement.ephemeral {
+        context.ui.say("The workspace is as it was. `belay review` shows what was written, `--apply` applies it.");
+    }
     Ok(ExitCode::from(farewell.run.exit_code().unwrap_or(BELAY_FAILED)))
 }
 

@@ -8,7 +8,7 @@ use crate::running::{is_alive, records, until};
 use crate::world::World;
 
 /// Whether this machine lets anybody make namespaces; said aloud if not.
-fn has_namespaces() -> bool {
+pub(crate) fn has_namespaces() -> bool {
     let answer = Command::new("unshare").args(["--user", "--mount", "--pid", "--fork", "true"]).output();
     let works = answer.is_ok_and(|answer| answer.status.success());
     if !works {

@@ -213,6 +213,8 @@ fn workspaces_and_their_cost_are_listed() {
     assert!(du["stored_bytes"].as_u64() > Some(0));
     assert_eq!(du["workspaces"].as_array().map(Vec::len), Some(2));
     assert!(world.ok(&["du", "--why"]).contains("FREED IF DELETED"));
+    assert!(du["workspaces"][0]["paths"][0]["bytes"].as_u64() > Some(0), "{du}");
+    assert!(world.ok(&["du", "--why"]).contains("What takes most"));
 }
 
 #[test]

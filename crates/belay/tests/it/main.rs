@@ -5,6 +5,7 @@ mod causes;
 mod controller;
 mod demo;
 mod diff;
+mod ephemeral;
 mod erasing;
 mod full_disk;
 mod hostile;

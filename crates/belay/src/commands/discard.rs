@@ -1,0 +1,56 @@
+//! `belay discard`: forgets what an ephemeral run wrote and nobody wants.
+
+use std::process::ExitCode;
+
+use belay_session::Error;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Failure, Result};
+
+/// Discard what an ephemeral run wrote
+///
+/// The workspace stays as it is. What was written is captured once more before it goes, so `belay review` can be
+/// made up for with `belay rollback SNAP` until that snapshot is thinned.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The run; the latest ephemeral one of this workspace by default
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay discard
+  belay discard run_k8m2p1x0";
+
+/// Captures and discards.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let workspace = context.workspace(&home)?;
+    let record =
+        home.find_run(args.run.as_deref(), &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?;
+    if record.is_live() {
+        return Err(Failure::refused(format!("{} goes on", record.id)).untouched().hint("`belay stop` ends it"));
+    }
+    let meter = context.ui.meter("Capturing");
+    let snapshot = match workspace.written(&record, context.work(&meter)) {
+        Ok(written) => Some(written.snapshot.id),
+        Err(Error::NothingTo(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
+    drop(meter);
+    home.discard_written(&record)?;
+    if context.ui.json {
+        context.ui.print_json(&json!({ "run": record.id, "snapshot": snapshot }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    match snapshot {
+        Some(snapshot) => {
+            context.ui.say(format_args!("Discarded what {} wrote; it is still in {snapshot}.", record.id))
+        }
+        None => context.ui.say(format_args!("{} wrote nothing that is kept.", record.id)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
