@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use belay_event::{Action, Ended, Event, Exec, FileChange, What};
@@ -31,7 +32,9 @@ impl World {
 
     /// Prepares a tracer for the processes of a control group.
     pub(crate) fn grouped(engine: Engine) -> Option<World> {
-        match Cgroup::create(&format!("belay-trace-{}", std::process::id())) {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        match Cgroup::create(&format!("belay-trace-{}-{number}", std::process::id())) {
             Ok(group) => Some(World::open(engine, tempfile::tempdir().unwrap(), Some(group))),
             Err(error) => {
                 belay_testkit::skip(&format!("no control group: {error}"));
