@@ -75,9 +75,9 @@ complete -c belay -n "__fish_belay_using_subcommand run" -s l -l label -d 'A nam
 complete -c belay -n "__fish_belay_using_subcommand run" -l time -d 'Stop it after this time, such as 90s or 10m' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -l memory -d 'Let it use no more memory than this, such as 2GiB' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -l processes -d 'Let it have no more processes and threads than this' -r
-complete -c belay -n "__fish_belay_using_subcommand run" -l isolation -d 'What keeps the command in: the strongest that works, a jail or no run at all, or nothing' -r -f -a "auto\t''
-jail\t''
-none\t''"
+complete -c belay -n "__fish_belay_using_subcommand run" -l isolation -d 'What keeps the command in; without it, what isolation.engine says' -r -f -a "auto\t'The strongest that works'
+jail\t'A jail, or no run at all'
+none\t'Nothing'"
 complete -c belay -n "__fish_belay_using_subcommand run" -l profile -d 'What a confined command may reach; without it, the profile that suits CMD' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -l ro -d 'Let a confined command read this too' -r -F
 complete -c belay -n "__fish_belay_using_subcommand run" -l rw -d 'Let a confined command write this too' -r -F
@@ -418,7 +418,7 @@ complete -c belay -n "__fish_belay_using_subcommand du" -s C -l directory -d 'Ac
 complete -c belay -n "__fish_belay_using_subcommand du" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c belay -n "__fish_belay_using_subcommand du" -l why -d 'Show for each snapshot what deleting it alone would free'
+complete -c belay -n "__fish_belay_using_subcommand du" -l why -d 'Show for each snapshot what deleting it alone would free, and which paths take most'
 complete -c belay -n "__fish_belay_using_subcommand du" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand du" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand du" -l yes-really -d 'Allow your home directory or `/` as a workspace'

@@ -44,7 +44,9 @@ _arguments "${_arguments_options[@]}" : \
 '--time=[Stop it after this time, such as 90s or 10m]:TIME:_default' \
 '--memory=[Let it use no more memory than this, such as 2GiB]:SIZE:_default' \
 '--processes=[Let it have no more processes and threads than this]:N:_default' \
-'--isolation=[What keeps the command in\: the strongest that works, a jail or no run at all, or nothing]:ENGINE:(auto jail none)' \
+'--isolation=[What keeps the command in; without it, what isolation.engine says]:ENGINE:((auto\:"The strongest that works"
+jail\:"A jail, or no run at all"
+none\:"Nothing"))' \
 '--profile=[What a confined command may reach; without it, the profile that suits CMD]:NAME:_default' \
 '*--ro=[Let a confined command read this too]:PATH:_files' \
 '*--rw=[Let a confined command write this too]:PATH:_files' \
@@ -698,7 +700,7 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'--why[Show for each snapshot what deleting it alone would free]' \
+'--why[Show for each snapshot what deleting it alone would free, and which paths take most]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
