@@ -73,7 +73,7 @@ impl Workspace<'_> {
         if changes.is_empty() {
             return Err(Error::NothingTo("review"));
         }
-        let changed: Vec<Vec<u8>> = changes.iter().map(|change| bytes_of(change)).collect();
+        let changed: Vec<Vec<u8>> = changes.iter().map(bytes_of).collect();
         let whole = merged(&kept).map_err(|error| Error::Confinement { why: chain_of(&error) })?;
         let whole = Root::from_fd(whole);
         let timeline = self.timeline()?;
