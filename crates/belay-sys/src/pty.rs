@@ -71,12 +71,15 @@ pub struct RawMode {
 }
 
 impl RawMode {
-    /// Switches the terminal.
-    pub fn enter(terminal: impl AsFd) -> io::Result<RawMode> {
+    /// Switches the terminal; with `shared`, line ends of others who write to it stay what they are.
+    pub fn enter(terminal: impl AsFd, shared: bool) -> io::Result<RawMode> {
         let terminal = terminal.as_fd().try_clone_to_owned()?;
         let before = tcgetattr(&terminal)?;
         let mut raw = before.clone();
         raw.make_raw();
+        if shared {
+            raw.output_modes = before.output_modes;
+        }
         tcsetattr(&terminal, OptionalActions::Drain, &raw)?;
         Ok(RawMode { terminal, before })
     }

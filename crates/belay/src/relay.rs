@@ -116,7 +116,9 @@ pub(crate) fn relay(
     let signals = catch_signals(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH])?;
     pass_signals(signals, client.another()?, Arc::clone(&shared), screen.keys_clone()?, endings);
     if let Some(keys) = screen.keys_clone()? {
-        pass_keys(keys, client.another()?, Arc::clone(&shared));
+        // With a pipe at standard output, whoever is at its other end may write to this terminal as well.
+        let is_shared = !matches!(screen.shown, Some(Shown::Out));
+        pass_keys(keys, is_shared, client.another()?, Arc::clone(&shared));
     }
     let outcome = show(&mut client, screen, started, &shared);
     // Not dropped before: whatever the run shows at its end is meant for the mode that it set up.
@@ -190,7 +192,7 @@ fn pass_signals(
 }
 
 /// Passes keys on to the run while this process is in the foreground.
-fn pass_keys(keys: OwnedFd, mut client: RunClient, shared: Arc<Shared>) {
+fn pass_keys(keys: OwnedFd, is_shared: bool, mut client: RunClient, shared: Arc<Shared>) {
     const LOOK_EVERY: Duration = Duration::from_millis(100);
     thread::spawn(move || {
         let mut source = File::from(keys);
@@ -205,7 +207,7 @@ fn pass_keys(keys: OwnedFd, mut client: RunClient, shared: Arc<Shared>) {
             {
                 let mut raw = shared.raw.lock().expect("no holder panics");
                 if raw.is_none() {
-                    *raw = RawMode::enter(&source).ok();
+                    *raw = RawMode::enter(&source, is_shared).ok();
                 }
             }
             match wait_readable(&[source.as_fd()], LOOK_EVERY) {

@@ -25,8 +25,13 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     let snapshot = run.pre_run.as_deref().unwrap_or("no snapshot before it");
     let line = format!("belay: {} ({snapshot}; {})", run.id, in_force(run, protection));
     context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
-    for one in protection.degraded.iter().filter(|one| one.layer == "limits") {
-        let line = format!("belay: a limit does not hold: {}", printable(one.why.as_bytes()));
+    // What was asked for outright and is not to be had is told in full.
+    let is_wanted = |layer: &str| match layer {
+        "jail" => protection.isolation == Isolation::None && run.confinement.engine != ConfinementEngine::None,
+        layer => layer == "limits",
+    };
+    for one in protection.degraded.iter().filter(|one| is_wanted(&one.layer)) {
+        let line = format!("belay: not in force: {}: {}", one.layer, printable(one.why.as_bytes()));
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
     if let Some(weaker) = weaker(protection) {
@@ -35,7 +40,7 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     }
 }
 
-/// What is weaker, a few words for each layer; the header tells of the jail, and limits have lines of their own.
+/// What is weaker, a few words for each layer; limits, and a jail that there is not, have lines of their own.
 pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     let words = |layer: &str| match (layer, protection.exec, protection.files) {
         ("exec", ExecSource::Ptrace, _) => "strace and sudo do not work inside",
@@ -44,10 +49,13 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
         ("files", ..) => "changes of files may go unseen",
         ("freeze", ..) => "processes are found one by one",
         ("network", ..) => "the network is the machine's",
+        ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };
     let mut all: Vec<&str> = Vec::new();
-    for one in protection.degraded.iter().filter(|one| !["jail", "limits"].contains(&one.layer.as_str())) {
+    let is_free = protection.isolation == Isolation::None;
+    let is_told = |layer: &str| layer == "limits" || (layer == "jail" && is_free);
+    for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
         let words = words(&one.layer);
         if !all.contains(&words) {
             all.push(words);
@@ -79,7 +87,7 @@ pub(crate) fn in_force(run: &RunRecord, protection: &Protection) -> String {
         Isolation::None if run.confinement.engine == ConfinementEngine::None => {
             "NOT CONFINED (--isolation jail keeps it in)".to_owned()
         }
-        Isolation::None => "NOT CONFINED (no jail works here; `belay show` says why)".to_owned(),
+        Isolation::None => "NOT CONFINED (no jail works here)".to_owned(),
         Isolation::Jail => format!("in a jail{profile}"),
         Isolation::Landlock => format!("confined by Landlock{profile}"),
         Isolation::Vm => "in a virtual machine".to_owned(),

@@ -44,7 +44,9 @@ _arguments "${_arguments_options[@]}" : \
 '--time=[Stop it after this time, such as 90s or 10m]:TIME:_default' \
 '--memory=[Let it use no more memory than this, such as 2GiB]:SIZE:_default' \
 '--processes=[Let it have no more processes and threads than this]:N:_default' \
-'--isolation=[What keeps the command in\: the strongest that works, a jail or no run at all, or nothing]:ENGINE:(auto jail none)' \
+'--isolation=[What keeps the command in; without it, what isolation.engine says]:ENGINE:((auto\:"The strongest that works"
+jail\:"A jail, or no run at all"
+none\:"Nothing"))' \
 '--profile=[What a confined command may reach; without it, the profile that suits CMD]:NAME:_default' \
 '*--ro=[Let a confined command read this too]:PATH:_files' \
 '*--rw=[Let a confined command write this too]:PATH:_files' \
@@ -56,6 +58,7 @@ always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the run goes on without this terminal]' \
 '--detach[Do not wait\: the run goes on without this terminal]' \
+'(--isolation)--ephemeral[Keep what the command writes to the workspace apart, for \`belay review\`; in a jail or not at all]' \
 '--here[Make this very directory a workspace, even if it lies inside one]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
@@ -519,6 +522,45 @@ never\:"Never"))' \
 '*::paths -- Only these files and directories:_files' \
 && ret=0
 ;;
+(review)
+_arguments "${_arguments_options[@]}" : \
+'--run=[The run; the latest ephemeral one of this workspace by default]:RUN:_default' \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--apply[Apply it; on a terminal, after a question]' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
+(discard)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::run -- The run; the latest ephemeral one of this workspace by default:_default' \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 '--command=[The number of the command to take back, with everything that it started; \`belay log\` shows the numbers]:N:_default' \
@@ -698,7 +740,7 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'--why[Show for each snapshot what deleting it alone would free]' \
+'--why[Show for each snapshot what deleting it alone would free, and which paths take most]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -1258,6 +1300,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(review)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(discard)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1441,6 +1491,8 @@ _belay_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
+'review:Show what an ephemeral run wrote, and apply it' \
+'discard:Discard what an ephemeral run wrote' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
@@ -1576,6 +1628,11 @@ _belay__subcmd__diff_commands() {
     local commands; commands=()
     _describe -t commands 'belay diff commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__discard_commands] )) ||
+_belay__subcmd__discard_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay discard commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__du_commands] )) ||
 _belay__subcmd__du_commands() {
     local commands; commands=()
@@ -1614,6 +1671,8 @@ _belay__subcmd__help_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
+'review:Show what an ephemeral run wrote, and apply it' \
+'discard:Discard what an ephemeral run wrote' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
@@ -1705,6 +1764,11 @@ _belay__subcmd__help__subcmd__diff_commands() {
     local commands; commands=()
     _describe -t commands 'belay help diff commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__discard_commands] )) ||
+_belay__subcmd__help__subcmd__discard_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help discard commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__du_commands] )) ||
 _belay__subcmd__help__subcmd__du_commands() {
     local commands; commands=()
@@ -1783,6 +1847,11 @@ _belay__subcmd__help__subcmd__redo_commands() {
 _belay__subcmd__help__subcmd__restore_commands() {
     local commands; commands=()
     _describe -t commands 'belay help restore commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__review_commands] )) ||
+_belay__subcmd__help__subcmd__review_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help review commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__rollback_commands] )) ||
 _belay__subcmd__help__subcmd__rollback_commands() {
@@ -1991,6 +2060,11 @@ _belay__subcmd__redo_commands() {
 _belay__subcmd__restore_commands() {
     local commands; commands=()
     _describe -t commands 'belay restore commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__review_commands] )) ||
+_belay__subcmd__review_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay review commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__rollback_commands] )) ||
 _belay__subcmd__rollback_commands() {

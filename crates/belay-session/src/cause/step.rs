@@ -1,6 +1,6 @@
 //! Which two states a step lies between, and which paths are its own.
 
-use belay_event::At;
+use belay_event::{Actor, At, Ended};
 use belay_journal::Reader;
 use jiff::Timestamp;
 
@@ -85,7 +85,14 @@ impl Workspace<'_> {
         let between = changes
             .iter()
             .filter(|change| change.at > at(before.created_at) && until.is_none_or(|until| change.at <= until));
-        let touched = Touched::by(between, &|by| by.and_then(|by| by.command).is_some_and(|by| family.contains(&by)));
+        let is_meant = |by: Option<Actor>| by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
+        // The kernel named the process, but not whether it had become the command already.
+        let is_unsure = |by: Option<Actor>| {
+            let unsure = by.filter(|by| by.pid.is_some() && !by.exact).and_then(|by| by.command);
+            let became = unsure.and_then(|own| commands.iter().find(|other| other.ended == Some(Ended::Replaced(own))));
+            became.is_some_and(|other| !family.contains(&other.exec.command))
+        };
+        let touched = Touched::by(between, &is_meant, &is_unsure);
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
         let info = StepInfo { what, before: before.clone(), after, run: Some(run.id), suffix };

@@ -54,12 +54,22 @@ impl Paths {
 }
 
 impl Touched {
-    /// Only what those touched who are meant.
+    /// Only what those touched who are meant; where it may have been somebody else as well, others touched it, too.
     pub(super) fn by<'a>(
         changes: impl Iterator<Item = &'a Change>,
         is_meant: &dyn Fn(Option<Actor>) -> bool,
+        is_unsure: &dyn Fn(Option<Actor>) -> bool,
     ) -> Touched {
-        let (mine, others) = sort(changes, is_meant);
+        let (mut mine, mut others) = (Paths::default(), Paths::default());
+        for change in changes {
+            let meant = is_meant(change.change.by);
+            if meant {
+                mine.add(&change.change);
+            }
+            if !meant || is_unsure(change.change.by) {
+                others.add(&change.change);
+            }
+        }
         Touched::Only { mine, others }
     }
 
@@ -171,7 +181,10 @@ mod tests {
             change("d/theirs", false, Action::Created, Some(3)),
             change("human", false, Action::Modified, None),
         ];
-        let touched = Touched::by(changes.iter(), &|by| by.and_then(|by| by.command) == Some(2));
+        let is_meant = |by: Option<Actor>| by.and_then(|by| by.command) == Some(2);
+        let unsure = Touched::by(changes.iter(), &is_meant, &|_| true);
+        assert!(unsure.is_meant(b"a") && unsure.is_doubtful(b"a"));
+        let touched = Touched::by(changes.iter(), &is_meant, &|_| false);
         for (path, meant, doubtful) in [
             ("a", true, false),
             ("b", true, true),

@@ -2,6 +2,8 @@
 //!
 //! The log is bounded: when it is full it becomes `console.log.1`, and the one before that goes.
 
+mod replay;
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -28,8 +30,9 @@ impl Recent {
         recent.drain(..excess);
     }
 
+    /// The last of it, as text and colours.
     pub(super) fn bytes(&self) -> Vec<u8> {
-        self.0.lock().expect("no holder panics").clone()
+        replay::harmless(&self.0.lock().expect("no holder panics"))
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use belay_sys::{Dir, FileType, Root, Stat, Time};
 
@@ -44,7 +44,9 @@ impl<'a> Job<'a> {
         cache: Option<&'a Cache>,
     ) -> Result<Job<'a>> {
         let root = options.root.try_clone().map_err(Error::workspace("open", b"."))?.crossing(options.cross_mounts);
-        let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(2, 8);
+        // Asked once, because the answer takes a dozen system calls.
+        static THREADS: OnceLock<usize> = OnceLock::new();
+        let threads = *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(2, 8));
         let judge = options.filter.judge()?;
         Ok(Job { store, options, batch, cache, judge, root, threads, entries: AtomicU64::new(0) })
     }

@@ -114,3 +114,14 @@ fn what_is_not_clear_is_asked_back() {
     assert_eq!(world.belay(&["blame", "a:7"]).code, 3);
     assert!(world.ok(&["changes"]).contains("Nothing changed"));
 }
+
+#[test]
+fn what_a_shell_wrote_before_it_became_the_command_is_not_taken_back_with_the_command() {
+    let mut world = World::new();
+    world.workspace.file("src/a", "a\n");
+    let ran =
+        world.belay(&["run", "--isolation", "none", "-q", "--", "bash", "-c", "echo kept > kept; exec rm -rf src"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let undone = world.belay(&["undo", "--command", "2", "-y"]);
+    assert!(world.has("kept"), "{undone}");
+}

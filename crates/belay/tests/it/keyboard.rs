@@ -190,3 +190,17 @@ fn a_run_in_the_background_of_a_shell_goes_on() {
     terminal.shows("out-3");
     terminal.shows("mode-");
 }
+
+#[test]
+fn the_other_end_of_a_pipe_writes_whole_lines() {
+    let world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    terminal.line(&format!("clear; {BELAY} run -q -- sh -c 'echo one; test -t 2 && echo two; sleep 1' | cat"));
+    terminal.shows("one\ntwo\n");
+    until("it ended", || records(&world)[0]["state"] == "ended");
+    terminal.line(&format!("clear; echo key-$((1+1)) > f; cat f | {BELAY} run -q -- less f"));
+    terminal.shows("key-2");
+    terminal.keys(&["q"]);
+    until("it ended", || records(&world).iter().filter(|run| run["state"] == "ended").count() == 2);
+}

@@ -114,3 +114,27 @@ fn a_bundle_verifies_elsewhere_and_without_what_was_left_out() {
     fs::write(&bundle, text.replace("made.txt", "fake.txt")).expect("the bundle can be written");
     assert_ne!(elsewhere.belay(&["audit", "verify", &name]).code, 0);
 }
+
+#[test]
+fn another_runs_record_and_a_changed_description_are_found() {
+    let mut world = after_a_run();
+    let first = run_dir(&mut world);
+    world.ok(&["audit", "verify"]);
+    let description = first.join("run.json");
+    let text = fs::read_to_string(&description).unwrap();
+    fs::write(&description, text.replacen("exit 3", "exit 0", 1)).unwrap();
+    let verdict = world.belay(&["audit", "verify"]);
+    assert_eq!(verdict.code, 6, "{verdict}");
+    assert!(verdict.stdout.contains("run.json"), "{verdict}");
+    fs::write(&description, text).unwrap();
+    world.ok(&["run", "--isolation", "none", "--", "true"]);
+    let dirs: Vec<_> = fs::read_dir(first.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let second = dirs.iter().find(|dir| **dir != first).expect("a second run");
+    for name in ["session.db", "exec.jsonl"] {
+        fs::copy(second.join(name), first.join(name)).unwrap();
+    }
+    let id = first.file_name().unwrap().to_str().unwrap().to_owned();
+    let verdict = world.belay(&["audit", "verify", &id]);
+    assert_eq!(verdict.code, 6, "{verdict}");
+    assert!(verdict.stdout.contains("it is the record of"), "{verdict}");
+}
