@@ -14,7 +14,7 @@ use std::path::Path;
 
 use belay_event::{Action, FileChange, Raw};
 use belay_sys::fanotify::{Fanotify, Notice, Notices, Queue};
-use belay_sys::{FileType, Root, Stat};
+use belay_sys::{FileSystemKind, FileType, Root, Stat};
 
 use crate::error::{Error, Result};
 use tree::Tree;
@@ -24,6 +24,9 @@ const BUFFER_BYTES: usize = 256 * 1024;
 /// At most so many buffers, some fifty thousand notices, become events at once: this bounds the memory for a backlog.
 const ROUNDS_MAX: usize = 16;
 
+/// So many files are remembered as open; without it one of them may be told once more when it is closed.
+const HELD_MAX: usize = 4096;
+
 /// A change, and the process that made it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Change {
@@ -32,7 +35,18 @@ pub(crate) struct Change {
     /// What; no actor yet.
     pub(crate) change: FileChange,
     /// Whether it is told, or only makes the path dirty.
-    pub(crate) told: bool,
+    pub(crate) telling: Telling,
+}
+
+/// Whether a change is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// It is.
+    Yes,
+    /// If the file's times say that it was changed just now: somebody who could write to it let it go.
+    IfYoung,
+    /// No: what this one did to the file was told before.
+    No,
 }
 
 /// What one look at the queue brought.
@@ -52,6 +66,7 @@ pub(crate) struct Files {
     queue: Fanotify,
     root: Root,
     tree: Tree,
+    held: HashSet<Vec<u8>>,
     buffer: Vec<u8>,
 }
 
@@ -60,10 +75,15 @@ impl Files {
     pub(crate) fn watch(workspace: &Path, queue: Queue) -> Result<Files> {
         let unavailable = |error: io::Error| Error::Unavailable { engine: "fanotify", why: refusal(&error) };
         let root = Root::open(workspace).map_err(kernel("open the workspace"))?;
+        let kind = root.file_system().map_err(kernel("look at the workspace's file system"))?.kind;
+        if kind == FileSystemKind::Overlay {
+            let why = "a directory of an overlay changes its handle when it is copied up".to_owned();
+            return Err(Error::Unavailable { engine: "fanotify", why });
+        }
         let queue = Fanotify::open(queue).map_err(unavailable)?;
         queue.watch_file_system(root.as_fd()).map_err(unavailable)?;
         let tree = Tree::list(&root).map_err(unavailable)?;
-        Ok(Files { queue, root, tree, buffer: vec![0; BUFFER_BYTES] })
+        Ok(Files { queue, root, tree, held: HashSet::new(), buffer: vec![0; BUFFER_BYTES] })
     }
 
     /// Whether every directory beneath the workspace is known.
@@ -150,13 +170,26 @@ impl Files {
         } else if notice.modified() {
             lot.push_modified(notice, path.clone());
         } else if notice.released() {
-            let change = FileChange { action: Action::Modified, ..change(notice, path.clone()) };
-            lot.changes.push(Change { pid: notice.pid, change, told: false });
+            let telling = if self.held.remove(&path) { Telling::No } else { Telling::IfYoung };
+            lot.changes.push(Change { pid: notice.pid, change: change(notice, path.clone()), telling });
         }
+        self.remember(notice, &path);
         if notice.deleted() {
             lot.modified.remove(&(notice.pid, path.clone()));
             lot.push(notice, Action::Deleted, path, None);
         }
+    }
+
+    /// Notes a file whose change was told and that may still be open, since letting it go is no further change.
+    fn remember(&mut self, notice: &Notice<'_>, path: &[u8]) {
+        let told = notice.created() || notice.modified();
+        if notice.dir() || !told || notice.released() || notice.deleted() {
+            return;
+        }
+        if self.held.len() >= HELD_MAX {
+            self.held.clear();
+        }
+        self.held.insert(path.to_vec());
     }
 
     fn take_rename(&mut self, notice: &Notice<'_>, lot: &mut Lot) {
@@ -195,7 +228,7 @@ impl Lot {
 
     fn push(&mut self, notice: &Notice<'_>, action: Action, path: Vec<u8>, to: Option<Vec<u8>>) {
         let change = FileChange { action, to: to.map(Raw::from), ..change(notice, path) };
-        self.changes.push(Change { pid: notice.pid, change, told: true });
+        self.changes.push(Change { pid: notice.pid, change, telling: Telling::Yes });
     }
 
     fn push_modified(&mut self, notice: &Notice<'_>, path: Vec<u8>) {

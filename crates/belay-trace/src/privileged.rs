@@ -23,7 +23,7 @@ use belay_sys::fanotify::Queue;
 use crate::clock::Clock;
 use crate::ebpf::Commands;
 use crate::error::{Error, Result};
-use crate::fanotify::Change;
+use crate::fanotify::{Change, Telling};
 use crate::inotify::dirty::Paths;
 use crate::inotify::mounts::Mounts;
 use crate::options::{Dirty, Options, Sink};
@@ -256,15 +256,18 @@ impl State {
         }
     }
 
-    fn charge(&mut self, Change { pid, change, told }: Change, until: u64, events: &mut Vec<Event>) {
+    fn charge(&mut self, Change { pid, change, telling }: Change, until: u64, events: &mut Vec<Event>) {
         let news = !self.dirty.contains(change.path.bytes());
         self.dirty.add(change.path.bytes());
         if let Some(to) = &change.to {
             self.dirty.add(to.bytes());
         }
-        // Somebody let go of a file without having written to it in the open: through a mapping, perhaps.
-        let counts = told || (news && self.is_young(&change));
-        if !counts {
+        let told = match telling {
+            Telling::Yes => true,
+            Telling::IfYoung => news && self.is_young(&change),
+            Telling::No => false,
+        };
+        if !told {
             return;
         }
         let charge = self.table.charge(pid, self.since, until);

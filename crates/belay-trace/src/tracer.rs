@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use belay_event::{Degraded, ExecSource, FileSource};
+use belay_sys::Root;
 use belay_sys::fanotify::Queue;
 
 use crate::error::Result;
@@ -15,6 +16,8 @@ pub struct Tracer {
     exec: ExecSource,
     files: FileSource,
     degraded: Vec<Degraded>,
+    /// Whether somebody who is not on this machine, or a program in between, can change files unseen.
+    remote: bool,
     means: Means,
 }
 
@@ -40,6 +43,18 @@ pub struct Totals {
 impl Tracer {
     /// Loads and marks whatever is needed; file changes are seen from here on.
     pub fn prepare(options: &Options, sink: Sink) -> Result<Tracer> {
+        let mut tracer = Tracer::best(options, sink)?;
+        tracer.remote =
+            Root::open(&options.workspace).and_then(|root| root.file_system()).is_ok_and(|on| on.is_remote());
+        if tracer.remote && options.files {
+            let why = "the workspace is on a network or FUSE file system, where files change unseen; every snapshot looks \
+                       at the whole workspace";
+            tracer.degraded.push(Degraded { layer: "files".into(), why: why.into() });
+        }
+        Ok(tracer)
+    }
+
+    fn best(options: &Options, sink: Sink) -> Result<Tracer> {
         let sink = Arc::new(sink);
         let mut degraded = Vec::new();
         if options.engine != Engine::Unprivileged {
@@ -56,13 +71,13 @@ impl Tracer {
         degraded.extend_from_slice(tracer.degraded());
         let exec = if options.exec { ExecSource::Ptrace } else { ExecSource::None };
         let files = if options.files { FileSource::Inotify } else { FileSource::None };
-        Ok(Tracer { exec, files, degraded, means: Means::Unprivileged(tracer) })
+        Ok(Tracer { exec, files, degraded, remote: false, means: Means::Unprivileged(tracer) })
     }
 
     fn privileged(tracer: Privileged) -> Tracer {
         let (exec, files) = (tracer.exec_source(), tracer.file_source());
         let degraded = tracer.degraded().to_vec();
-        Tracer { exec, files, degraded, means: Means::Privileged(tracer) }
+        Tracer { exec, files, degraded, remote: false, means: Means::Privileged(tracer) }
     }
 
     /// The process that will trace, if it is not ours: the held process calls `belay_sys::ptrace::allow_tracer` with it.
@@ -98,10 +113,11 @@ impl Tracer {
 
     /// What changed since the last call; every change that happened before this call is in it, or it is not complete.
     pub fn dirty(&self) -> Dirty {
-        match &self.means {
+        let dirty = match &self.means {
             Means::Privileged(tracer) => tracer.dirty(),
             Means::Unprivileged(tracer) => tracer.dirty(),
-        }
+        };
+        Dirty { complete: dirty.complete && !self.remote, ..dirty }
     }
 
     /// Hands over every event that already happened; returns once the sink had them.

@@ -9,7 +9,7 @@ use belay_sys::fanotify::Queue;
 use belay_sys::inotify::Inotify;
 
 use crate::error::{Error, Result};
-use crate::fanotify::{Change, Files, Lot};
+use crate::fanotify::{Change, Files, Lot, Telling};
 use crate::inotify::{Changes, Watches};
 use crate::options::{Engine, Options};
 
@@ -80,7 +80,7 @@ impl Watched {
             changes = self.watches.read(&bytes, now);
         }
         let lost = changes.lost || failed;
-        let told = changes.list.into_iter().map(|(change, _)| Change { pid: 0, change, told: true });
+        let told = changes.list.into_iter().map(|(change, _)| Change { pid: 0, change, telling: Telling::Yes });
         Lot::all(told.collect(), lost)
     }
 }

@@ -163,3 +163,16 @@ fn a_directory_that_was_away_is_listed_again() {
     assert_eq!(dirty.paths, [b"d".to_vec(), b"e".to_vec()]);
     assert_eq!(bed.created(), ["d", "d/old", "e", "e/new/file", "e/old/file"]);
 }
+
+#[test]
+fn letting_a_file_go_is_no_change() {
+    let Some(bed) = bed(Queue::Unlimited) else { return };
+    fs::create_dir(bed.at("d")).unwrap();
+    let file = fs::File::create(bed.at("d/new")).unwrap();
+    bed.tracer.flush();
+    drop(file);
+    bed.tracer.flush();
+    let events = bed.events.lock().unwrap();
+    let file = |event: &Event| if let What::File(file) = &event.what { Some(file.action) } else { None };
+    assert_eq!(events.iter().filter_map(file).collect::<Vec<_>>(), [Action::Created, Action::Created]);
+}

@@ -134,6 +134,39 @@ pub(crate) fn every_file_system() {
     }
 }
 
+/// A directory of an overlay has another handle once it was copied up, so its directories are watched instead.
+pub(crate) fn an_overlay() {
+    let Some(disk) = SmallDisk::ext4(32 << 20) else { return };
+    let at = |name: &str| disk.path().join(name);
+    for name in ["upper", "work", "merged", "lower/old/deep", "lower/moved/deep"] {
+        fs::create_dir_all(at(name)).unwrap();
+    }
+    fs::write(at("lower/old/deep/f"), "old").unwrap();
+    let [lower, upper, work] = ["lower", "upper", "work"].map(|name| at(name).display().to_string());
+    let options = format!("lowerdir={lower},upperdir={upper},workdir={work},redirect_dir=on");
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "overlay", "-o", &options, "belay-test"]).arg(at("merged"));
+    if !mount.status().unwrap().success() {
+        return belay_testkit::skip("no overlay");
+    }
+    let told = {
+        let mut world = World::over(Engine::Best, at("merged"), None);
+        assert_eq!(world.tracer.file_source(), FileSource::Inotify);
+        let why = world.tracer.degraded().iter().map(|degraded| degraded.why.as_str()).collect::<String>();
+        assert!(why.contains("overlay"), "{why}");
+        let mut mirror = Mirror::of(&at("merged"));
+        let script = "echo 1 > old/deep/new; echo 2 >> old/deep/f; mv moved away; echo 3 > away/deep/g; sleep 0.1";
+        assert!(world.shell(script).success());
+        let dirty = world.tracer.dirty();
+        assert!(dirty.complete);
+        mirror.refresh(&dirty.paths);
+        mirror.assert_equals(&Mirror::of(&at("merged")));
+        world.end()
+    };
+    assert!(Command::new("umount").arg(at("merged")).status().unwrap().success());
+    told.assert_whole();
+}
+
 /// A subvolume cannot be marked; its directories are watched instead, and that is said.
 pub(crate) fn a_subvolume() {
     let Some(disk) = SmallDisk::btrfs(128 << 20) else { return };

@@ -165,3 +165,10 @@ fn a_subvolume() {
         kernel::a_subvolume();
     }
 }
+
+#[test]
+fn an_overlay() {
+    if able() {
+        kernel::an_overlay();
+    }
+}

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use belay_event::{Action, Ended, Event, Exec, FileChange, What};
@@ -14,7 +15,8 @@ use tempfile::TempDir;
 
 /// A workspace under a tracer.
 pub(crate) struct World {
-    place: TempDir,
+    path: PathBuf,
+    place: Option<TempDir>,
     pub(crate) tracer: Tracer,
     events: Arc<Mutex<Vec<Event>>>,
     group: Option<Cgroup>,
@@ -30,7 +32,9 @@ impl World {
 
     /// Prepares a tracer for the processes of a control group.
     pub(crate) fn grouped(engine: Engine) -> Option<World> {
-        match Cgroup::create(&format!("belay-trace-{}", std::process::id())) {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        match Cgroup::create(&format!("belay-trace-{}-{number}", std::process::id())) {
             Ok(group) => Some(World::open(engine, tempfile::tempdir().unwrap(), Some(group))),
             Err(error) => {
                 belay_testkit::skip(&format!("no control group: {error}"));
@@ -41,19 +45,25 @@ impl World {
 
     /// Prepares a tracer for a workspace that is there.
     pub(crate) fn open(engine: Engine, place: TempDir, group: Option<Cgroup>) -> World {
+        let path = place.path().to_path_buf();
+        World { place: Some(place), ..World::over(engine, path, group) }
+    }
+
+    /// Prepares a tracer for a workspace that stays.
+    pub(crate) fn over(engine: Engine, path: PathBuf, group: Option<Cgroup>) -> World {
         let events = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&events);
         let sink = Box::new(move |batch: Vec<Event>| log.lock().unwrap().extend(batch));
-        let workspace = place.path().to_path_buf();
+        let workspace = path.clone();
         let watched = group.as_ref().map(|group| Group { id: group.id(), level: group.level().unwrap() });
         let options = Options { workspace, exec: true, files: true, engine, group: watched };
         let tracer = Tracer::prepare(&options, sink).unwrap();
-        World { place, tracer, events, group }
+        World { path, place: None, tracer, events, group }
     }
 
     /// A path in the workspace.
     pub(crate) fn at(&self, path: &str) -> PathBuf {
-        self.place.path().join(path)
+        self.path.join(path)
     }
 
     /// Where the group is.
@@ -68,7 +78,7 @@ impl World {
             .args(["-c", "echo held > \"$0\"; read go; exec \"$@\""])
             .arg(held.path())
             .args(argv)
-            .current_dir(self.place.path())
+            .current_dir(&self.path)
             .stdin(Stdio::piped())
             .spawn()
             .unwrap();
@@ -102,7 +112,7 @@ impl World {
 
     /// Stops the tracer and tells the story.
     pub(crate) fn end(self) -> Story {
-        let World { place, tracer, events, group } = self;
+        let World { place, tracer, events, group, .. } = self;
         let totals = tracer.stop();
         if let Some(group) = group {
             group.kill(std::time::Duration::from_secs(5)).unwrap();
@@ -117,7 +127,7 @@ impl World {
 pub(crate) struct Story {
     pub(crate) events: Vec<Event>,
     pub(crate) totals: Totals,
-    _place: TempDir,
+    _place: Option<TempDir>,
 }
 
 impl Story {
