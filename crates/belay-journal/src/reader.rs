@@ -127,6 +127,12 @@ impl Reader {
         }))
     }
 
+    /// What was lost and what became weaker.
+    pub fn troubles(&self) -> Result<Vec<Event>> {
+        let found = self.others("event IN ('lost', 'degraded')", [])?;
+        Ok(found.into_iter().map(|(_, event)| event).collect())
+    }
+
     /// All commands by their numbers.
     pub fn commands(&self) -> Result<Vec<Command>> {
         let mut commands: BTreeMap<u64, Command> = BTreeMap::new();

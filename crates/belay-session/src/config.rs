@@ -143,6 +143,11 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Whether a file could be in force as it is: every key is known and every value fits.
+    pub(crate) fn check(text: &Text) -> Result<()> {
+        Settings::built_in().take_text(text, Layer::Workspace)
+    }
+
     fn built_in() -> Settings {
         let text = Text { name: "default".into(), format: Format::Toml, text: include_str!("defaults.toml").into() };
         let found = flatten(&text).expect("the defaults are tested");

@@ -213,6 +213,9 @@ pub enum Error {
         /// What it should be.
         expected: String,
     },
+    /// None was named, and there is none.
+    #[error("there was no such run here yet")]
+    NoRun,
     /// No run has that name.
     #[error("no run is called {0:?}")]
     UnknownRun(String),

@@ -34,7 +34,7 @@ use supervisor::Supervisor;
 
 pub use client::{RunClient, inherited};
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
-pub use lost::LostRun;
+pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub use wire::{Answer, Deed, Farewell, Frame, Request};
 

@@ -37,7 +37,9 @@ pub enum Trust {
 pub(crate) fn settle(home: &Home, id: &str, root: &Root, sources: &Sources) -> Result<(Settings, Trust)> {
     let Some(text) = own_text(root) else { return Ok((Settings::resolve(sources)?, Trust::Absent)) };
     let file = text.name.clone();
-    let trusted = trusted_hash(home, id)?.is_some_and(|hash| hash == hash_of(&text));
+    // One that cannot be in force, since another belay wrote it, must not stop the way back.
+    let is_sound = Settings::check(&text).is_ok();
+    let trusted = is_sound && trusted_hash(home, id)?.is_some_and(|hash| hash == hash_of(&text));
     let settings = Settings::resolve_with(sources, Some(&OwnText { text, trusted }))?;
     let ignored = settings.ignored().to_vec();
     Ok((settings, if trusted { Trust::Trusted { file } } else { Trust::Untrusted { file, ignored } }))
@@ -85,9 +87,15 @@ impl Workspace<'_> {
         own_text(self.root()).map(|text| (text.name, text.text))
     }
 
+    /// Whether the workspace's configuration could be in force as it is.
+    pub fn check_own_configuration(&self) -> Result<()> {
+        own_text(self.root()).map_or(Ok(()), |text| Settings::check(&text))
+    }
+
     /// Trusts the workspace's configuration, which must still be `text`; false if it has changed or is gone.
     pub fn grant_trust(&self, text: &str) -> Result<bool> {
         let Some(own) = own_text(self.root()).filter(|own| own.text == text) else { return Ok(false) };
+        Settings::check(&own)?;
         replace(self.home.disk(), &file_name(&self.id), hash_of(&own).as_bytes())?;
         Ok(true)
     }

@@ -38,7 +38,7 @@ pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done"),
     (1, "`diff --exit-code` found differences, or `verify` found damage"),
     (2, "the command line cannot be understood"),
-    (3, "no such snapshot, path or workspace, or nothing to do"),
+    (3, "no such snapshot, run, path or workspace, or nothing to undo"),
     (4, "refused: consent is missing, a name is taken, or the place is not safe"),
     (5, "done in part; what was left is named"),
     (6, "the store is damaged, or was written by a newer belay"),

@@ -1,10 +1,10 @@
 //! Runs that are looked at afterwards: which one is meant, and how a command and its end read on one line.
 
 use belay_session::event::{Ended, Raw};
-use belay_session::{Home, RunRecord};
+use belay_session::{Error, Home, RunRecord};
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::ui::escape::printable;
 
 /// The run that is called so; by default the latest of this workspace, or of all outside of one.
@@ -12,6 +12,16 @@ pub(crate) fn find(context: &Context<'_>, home: &Home, name: Option<&str>) -> Re
     let here = workspace_here(context, home);
     let is_here = |run: &RunRecord| here.as_deref().is_none_or(|here| run.workspace == here);
     Ok(home.find_run(name, &is_here)?)
+}
+
+/// Says of a run that goes on, if none was named, that there is none.
+pub(crate) fn none_goes_on(error: Error) -> Failure {
+    match error {
+        Error::NoRun => {
+            Failure::not_found("no run goes on in this workspace").hint("`belay runs` lists those that ended")
+        }
+        other => other.into(),
+    }
 }
 
 /// The id of the workspace that holds the current directory, if one does.
@@ -27,18 +37,27 @@ pub(crate) fn command_line(argv: &[Raw], max: usize) -> String {
         if index > 0 {
             line.push(' ');
         }
-        let text = printable(word.bytes());
-        let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^~\\".contains(c);
-        match !text.is_empty() && text.chars().all(plain) {
-            true => line.push_str(&text),
-            false => line.push_str(&format!("'{}'", text.replace('\'', "'\\''"))),
-        }
+        line.push_str(&quoted(word.bytes()));
         if line.chars().count() > max {
             let cut: String = line.chars().take(max.saturating_sub(1)).collect();
             return cut + "…";
         }
     }
     line
+}
+
+/// A word as a shell would read it back: bare, in quotes, or with the escapes of `$'…'` where it holds what cannot be shown.
+fn quoted(word: &[u8]) -> String {
+    let text = printable(word);
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^~".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    match std::str::from_utf8(word) {
+        // Only backslashes were escaped, and in quotes they stand for themselves.
+        Ok(clean) if clean.replace('\\', "\\\\") == text => format!("'{}'", clean.replace('\'', "'\\''")),
+        _ => format!("$'{}'", text.replace('\'', "\\'")),
+    }
 }
 
 /// How a command ended: `0`, `3`, `SIG9`, or nothing while it runs.
@@ -59,7 +78,9 @@ mod tests {
     fn a_command_is_one_harmless_line() {
         let argv = |words: &[&str]| words.iter().map(|word| Raw::from(*word)).collect::<Vec<_>>();
         assert_eq!(command_line(&argv(&["git", "commit", "-m", "fix bug"]), 80), "git commit -m 'fix bug'");
-        assert_eq!(command_line(&argv(&["a", "", "it's\n\x1b[2J"]), 80), "a '' 'it'\\''s\\n\\x1b[2J'");
+        assert_eq!(command_line(&argv(&["a", "", "it's\n\x1b[2J"]), 80), "a '' $'it\\'s\\n\\x1b[2J'");
+        assert_eq!(command_line(&argv(&["python3", "-c", r#"f("four\n")"#]), 80), r#"python3 -c 'f("four\n")'"#);
+        assert_eq!(command_line(&argv(&["it's"]), 80), r"'it'\''s'");
         assert_eq!(command_line(&argv(&["echo", &"x".repeat(100_000)]), 10), "echo xxxx…");
     }
 }

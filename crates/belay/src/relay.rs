@@ -38,6 +38,15 @@ pub(crate) enum Outcome {
     Lost,
 }
 
+/// What becomes of the signals that ask this process to end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Endings {
+    /// They are meant for the command: this process stands for it.
+    PassOn,
+    /// They end the visit, and the run goes on.
+    Leave,
+}
+
 /// Which parts of a terminal a run is shown at.
 pub(crate) struct Screen {
     keys: Option<OwnedFd>,
@@ -100,11 +109,12 @@ struct Shared {
 pub(crate) fn relay(
     mut client: RunClient,
     screen: &Screen,
+    endings: Endings,
     started: &mut dyn FnMut(&RunRecord),
 ) -> io::Result<Outcome> {
     let shared = Arc::new(Shared::default());
     let signals = catch_signals(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH])?;
-    pass_signals(signals, client.another()?, Arc::clone(&shared), screen.keys_clone()?);
+    pass_signals(signals, client.another()?, Arc::clone(&shared), screen.keys_clone()?, endings);
     if let Some(keys) = screen.keys_clone()? {
         // With a pipe at standard output, whoever is at its other end may write to this terminal as well.
         let is_shared = !matches!(screen.shown, Some(Shown::Out));
@@ -149,11 +159,21 @@ fn show(
 }
 
 /// Passes signals on to the run; a hangup leaves it alone.
-fn pass_signals(mut signals: File, mut client: RunClient, shared: Arc<Shared>, keys: Option<OwnedFd>) {
+fn pass_signals(
+    mut signals: File,
+    mut client: RunClient,
+    shared: Arc<Shared>,
+    keys: Option<OwnedFd>,
+    endings: Endings,
+) {
     thread::spawn(move || {
         let mut byte = [0];
         while signals.read_exact(&mut byte).is_ok() {
             let sent = match i32::from(byte[0]) {
+                SIGINT | SIGQUIT | SIGTERM if endings == Endings::Leave => {
+                    detach(&shared, &client);
+                    return;
+                }
                 SIGHUP => {
                     detach(&shared, &client);
                     return;

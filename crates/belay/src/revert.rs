@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::rollback::{How, Mtime};
 use crate::context::Context;
 use crate::error::{Kind, Result};
+use crate::rewind::warn_of_runs;
 use crate::ui::escape::{printable, put_path};
 use crate::ui::quantity;
 use crate::view::{self, changes};
@@ -24,6 +25,7 @@ pub(crate) fn revert(context: &Context<'_>, workspace: &Workspace<'_>, step: Ste
         Mtime::Fresh => MtimePolicy::Fresh,
     });
     let request = RevertRequest { step, mtime };
+    warn_of_runs(context, workspace)?;
     if how.dry_run {
         return dry_run(context, workspace, &request);
     }
@@ -55,14 +57,16 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
 
 /// Shows the plan and asks; `false` when there is nothing to do.
 fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertRequest) -> Result<bool> {
-    if !context.ui.is_interactive() {
-        context.ui.confirm("")?;
-    }
     let plan = plan(context, workspace, request)?;
+    let is_empty = plan.changes.is_empty();
+    if !context.ui.is_interactive() && (!is_empty || context.ui.json) {
+        // Where there is nothing to do, carrying it out tells so.
+        return if is_empty { Ok(true) } else { context.ui.confirm("").map(|()| true) };
+    }
     let mut out = context.ui.out();
     write_plan(&mut out, &plan, LINES_MAX)?;
     out.finish()?;
-    if plan.changes.is_empty() {
+    if is_empty {
         return Ok(false);
     }
     context.ui.confirm("Go ahead?")?;

@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::commands::rollback::{How, Mtime};
 use crate::context::Context;
 use crate::error::{Kind, Result};
+use crate::ui::escape::printable;
 use crate::ui::quantity;
 use crate::view::{self, changes};
 
@@ -29,6 +30,7 @@ pub(crate) fn rewind(
         Mtime::Fresh => MtimePolicy::Fresh,
     });
     let request = RewindRequest { goal, paths, mtime };
+    warn_of_runs(context, workspace)?;
     if how.dry_run {
         return dry_run(context, workspace, &request);
     }
@@ -36,6 +38,17 @@ pub(crate) fn rewind(
         return Ok(ExitCode::SUCCESS);
     }
     carry_out(context, workspace, &request)
+}
+
+/// Whoever still runs here may write again what is taken back.
+pub(crate) fn warn_of_runs(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<()> {
+    let runs = workspace.home().open_runs(workspace.id())?;
+    for run in runs.iter().filter(|run| run.is_live() && !run.is_watch()) {
+        let label = run.label.as_ref().map(|label| format!(" ({})", printable(label.as_bytes()))).unwrap_or_default();
+        context.ui.warn(format_args!("{}{label} still runs here and may write again", run.id));
+        context.ui.hint(format_args!("`belay stop {}` ends it first", run.id));
+    }
+    Ok(())
 }
 
 fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<ExitCode> {
@@ -58,17 +71,19 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindReq
 
 /// Shows the plan and asks; `false` when there is nothing to do.
 fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<bool> {
-    if !context.ui.is_interactive() {
-        context.ui.confirm("")?;
-    }
     let meter = context.ui.meter("Looking");
     let plan = workspace.plan_rewind(request, context.work(&meter))?;
     let newer = newer_edits(workspace, &plan)?;
     drop(meter);
+    let is_empty = plan.plan.steps.is_empty();
+    if !context.ui.is_interactive() && (!is_empty || context.ui.json) {
+        // Where there is nothing to do, carrying it out tells so.
+        return if is_empty { Ok(true) } else { context.ui.confirm("").map(|()| true) };
+    }
     let mut out = context.ui.out();
     write_plan(&mut out, &plan, &newer, LINES_MAX)?;
     out.finish()?;
-    if plan.plan.steps.is_empty() {
+    if is_empty {
         return Ok(false);
     }
     let question = match newer.is_empty() {

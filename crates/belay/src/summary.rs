@@ -1,38 +1,71 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{ExecSource, FileSource, Isolation, Protection};
+use belay_session::event::{Ended, ExecSource, FileSource, Isolation, Protection};
 use belay_session::{ConfinementEngine, Deed, Farewell, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::past;
 use crate::ui::escape::printable;
 use crate::ui::quantity::{self, count};
 use crate::ui::style;
+use crate::ui::width::prose;
 
 /// Commands named in a summary.
 const DEEDS_MAX: usize = 5;
 /// Characters of a command in a summary.
 const COMMAND_MAX: usize = 60;
+/// Columns before the further lines of a sentence.
+const INDENT: usize = 7;
 
 /// Says what protects the run, and what does not.
 pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     let Some(protection) = &run.protection else { return };
     let snapshot = run.pre_run.as_deref().unwrap_or("no snapshot before it");
-    context.ui.say(format_args!("belay: {} ({snapshot}; {})\r", run.id, in_force(protection)));
-    // That nothing keeps it in is said already, unless something was to.
-    let is_news = |layer: &str| layer != "jail" || run.confinement.engine != ConfinementEngine::None;
-    for one in protection.degraded.iter().filter(|one| is_news(&one.layer)) {
-        context.ui.say(format_args!(
-            "belay: weaker than it could be: {}: {}\r",
-            one.layer,
-            printable(one.why.as_bytes())
-        ));
+    let line = format!("belay: {} ({snapshot}; {})", run.id, in_force(run, protection));
+    context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+    // What was asked for outright and is not to be had is told in full.
+    let is_wanted = |layer: &str| match layer {
+        "jail" => protection.isolation == Isolation::None && run.confinement.engine != ConfinementEngine::None,
+        layer => layer == "limits",
+    };
+    for one in protection.degraded.iter().filter(|one| is_wanted(&one.layer)) {
+        let line = format!("belay: not in force: {}: {}", one.layer, printable(one.why.as_bytes()));
+        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+    }
+    if let Some(weaker) = weaker(protection) {
+        let line = format!("belay: weaker than it could be: {weaker}; `belay show` says more");
+        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
 }
 
+/// What is weaker, a few words for each layer; limits, and a jail that there is not, have lines of their own.
+pub(crate) fn weaker(protection: &Protection) -> Option<String> {
+    let words = |layer: &str| match (layer, protection.exec, protection.files) {
+        ("exec", ExecSource::Ptrace, _) => "strace and sudo do not work inside",
+        ("exec", ..) => "commands may go unseen",
+        ("files", _, FileSource::Inotify) => "who changed a file is a guess at times",
+        ("files", ..) => "changes of files may go unseen",
+        ("freeze", ..) => "processes are found one by one",
+        ("network", ..) => "the network is the machine's",
+        ("jail", ..) => "the jail has gaps",
+        _ => "part of it is not in force",
+    };
+    let mut all: Vec<&str> = Vec::new();
+    let is_free = protection.isolation == Isolation::None;
+    let is_told = |layer: &str| layer == "limits" || (layer == "jail" && is_free);
+    for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
+        let words = words(&one.layer);
+        if !all.contains(&words) {
+            all.push(words);
+        }
+    }
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
 /// What is in force, in a few words.
-pub(crate) fn in_force(protection: &Protection) -> String {
+pub(crate) fn in_force(run: &RunRecord, protection: &Protection) -> String {
     let exec = match protection.exec {
         ExecSource::None => "commands are not recorded",
         ExecSource::Ebpf => "commands by eBPF",
@@ -43,11 +76,21 @@ pub(crate) fn in_force(protection: &Protection) -> String {
         FileSource::Fanotify => "files by fanotify",
         FileSource::Inotify => "files by inotify",
     };
+    if run.is_watch() {
+        return files.to_owned();
+    }
+    let profile = match run.confinement.profile.as_str() {
+        "" => String::new(),
+        profile => format!(" (profile {})", printable(profile.as_bytes())),
+    };
     let isolation = match protection.isolation {
-        Isolation::None => "NOT CONFINED",
-        Isolation::Jail => "in a jail",
-        Isolation::Landlock => "confined by Landlock",
-        Isolation::Vm => "in a virtual machine",
+        Isolation::None if run.confinement.engine == ConfinementEngine::None => {
+            "NOT CONFINED (--isolation jail keeps it in)".to_owned()
+        }
+        Isolation::None => "NOT CONFINED (no jail works here)".to_owned(),
+        Isolation::Jail => format!("in a jail{profile}"),
+        Isolation::Landlock => format!("confined by Landlock{profile}"),
+        Isolation::Vm => "in a virtual machine".to_owned(),
     };
     format!("{exec}, {files}, {isolation}")
 }
@@ -61,7 +104,12 @@ pub(crate) fn detached(context: &Context<'_>, run: &RunRecord) -> Result<()> {
     let mut out = context.ui.out();
     writeln!(out, "{}", run.id)?;
     out.finish()?;
-    context.ui.hint(format_args!("`belay attach {0}`, `belay logs {0} -f`, `belay stop {0}`", run.id));
+    match run.is_watch() {
+        true => {
+            context.ui.hint(format_args!("`belay log {0} -f` shows what it sees, `belay stop {0}` ends it", run.id))
+        }
+        false => context.ui.hint(format_args!("`belay attach {0}`, `belay logs {0} -f`, `belay stop {0}`", run.id)),
+    }
     Ok(())
 }
 
@@ -76,6 +124,9 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     ui.say(format_args!("{dim}belay: {}{dim:#}", headline(farewell)));
     for deed in farewell.by_command.iter().take(DEEDS_MAX) {
         ui.say(format_args!("{dim}  {:>7}  {}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
+    }
+    if let Some(more) = farewell.doers.checked_sub(DEEDS_MAX as u64).filter(|more| *more > 0) {
+        ui.say(format_args!("{dim}           and {} more{dim:#}", count(more, "command")));
     }
     if run.totals.lost > 0 {
         ui.warn(format_args!(
@@ -93,8 +144,9 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         ui.warn(format_args!("the record of the run is not complete: {}", printable(why.as_bytes())));
     }
     say_left(context, run, &farewell.left);
-    if run.pre_run.is_some() && farewell.paths > 0 {
-        ui.say(format_args!("{dim}To take it all back: belay rollback @pre-run   what it did: belay log{dim:#}"));
+    if let Some(snapshot) = run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
+        // By its id: `@pre-run` means another one after the next run.
+        ui.say(format_args!("{dim}To take it all back: belay rollback {snapshot}   what it did: belay log{dim:#}"));
     }
     Ok(())
 }
@@ -103,8 +155,13 @@ fn headline(farewell: &Farewell) -> String {
     let run = &farewell.run;
     let because = run.because.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
     let totals = run.totals;
+    let end = match run.ended {
+        Some(Ended::Code(code)) if code != 0 => format!("ended with exit code {code}"),
+        Some(Ended::Signal(signal)) => format!("was killed by signal {signal}"),
+        _ => "ended".to_owned(),
+    };
     format!(
-        "{} ended{because}: {}, {} changed, {}",
+        "{} {end}{because}: {}, {} changed, {}",
         run.id,
         count(totals.commands, "command"),
         count(farewell.paths, "path"),
@@ -114,9 +171,7 @@ fn headline(farewell: &Farewell) -> String {
 
 fn name_of(deed: &Deed) -> String {
     let Some(number) = deed.command else { return "by somebody outside the run, or nobody can tell".to_owned() };
-    let words: Vec<String> = deed.argv.iter().map(|word| printable(word.bytes())).collect();
-    let line: String = words.join(" ").chars().take(COMMAND_MAX).collect();
-    format!("[{number}] {line}")
+    format!("#{number} {}", past::command_line(&deed.argv, COMMAND_MAX))
 }
 
 /// Names processes that outlived their run.

@@ -14,6 +14,7 @@ mod progress;
 pub(crate) mod quantity;
 pub(crate) mod style;
 pub(crate) mod table;
+pub(crate) mod width;
 
 pub(crate) use pager::Out;
 pub(crate) use progress::Meter;

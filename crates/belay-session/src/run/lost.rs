@@ -60,10 +60,20 @@ impl Workspace<'_> {
                 Err(error) => failed = failed.or(Some(chain(&error))),
             }
         }
+        self.count_recorded(&mut run);
         let saved = run.save(disk, true).and_then(|()| run.unmark(disk));
         failed = failed.or(saved.err().map(|error| chain(&error)));
         let left = run.living().into_iter().map(|pid| (pid, command_of(pid))).collect();
         LostRun { run, left, failed }
+    }
+
+    /// The controller would have counted at the end; what cannot be read stays uncounted.
+    fn count_recorded(&self, run: &mut RunRecord) {
+        let Ok(journal) = self.home().journal(run) else { return };
+        let totals = &mut run.totals;
+        totals.commands = journal.commands().map_or(totals.commands, |commands| commands.len() as u64);
+        totals.changes = journal.change_counts().map_or(totals.changes, |counts| counts.values().sum());
+        totals.snapshots = journal.snapshots().map_or(totals.snapshots, |snapshots| snapshots.len() as u64);
     }
 
     fn close_journal(&self, run: &RunRecord, now: Timestamp) -> Result<()> {
@@ -76,20 +86,54 @@ impl Workspace<'_> {
     }
 }
 
+/// A run that is over, and its processes that live on with their commands.
+pub type Outlived = (RunRecord, Vec<(u32, String)>);
+
+impl Workspace<'_> {
+    /// Runs of the workspace that are over while processes of theirs live on, unrecorded.
+    pub fn outlived_runs(&self) -> Result<Vec<Outlived>> {
+        let mut found: Vec<Outlived> = Vec::new();
+        let mut marked = None;
+        for run in self.home().runs()? {
+            if run.workspace != self.id() || run.state.is_open() {
+                continue;
+            }
+            // A look at every process of the machine is taken once, not for each run.
+            let mut left = match run.open_group() {
+                Some(group) => group.pids().unwrap_or_default(),
+                None => {
+                    let marked = marked.get_or_insert_with(marked_processes);
+                    marked.iter().filter(|(_, of)| *of == run.id).map(|(pid, _)| *pid).collect()
+                }
+            };
+            left.sort_unstable();
+            if !left.is_empty() {
+                found.push((run, left.into_iter().map(|pid| (pid, command_of(pid))).collect()));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Every process that carries the name of a run in its environment, with that name.
+fn marked_processes() -> Vec<(u32, String)> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let run_of = |pid: u32| {
+        let environ = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let mark = environ.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(b"BELAY_RUN="))?;
+        Some((pid, String::from_utf8_lossy(mark).into_owned()))
+    };
+    pids.filter_map(run_of).collect()
+}
+
 impl RunRecord {
     /// Processes of the run that live, whatever became of its supervisor.
     pub fn living(&self) -> Vec<u32> {
         if let Some(group) = self.open_group() {
             return group.pids().unwrap_or_default();
         }
-        let mark = format!("BELAY_RUN={}", self.id).into_bytes();
-        let carries = |pid: &u32| {
-            let environ = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environ.split(|byte| *byte == 0).any(|variable| variable == mark)
-        };
-        let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-        let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-        pids.filter(carries).collect()
+        marked_processes().into_iter().filter(|(_, run)| *run == self.id).map(|(pid, _)| pid).collect()
     }
 
     /// Kills processes of the run that outlived their supervisor; returns how many there were.

@@ -300,7 +300,7 @@ impl Home {
         };
         if let Some(back) = back {
             runs.retain(wanted);
-            return runs.into_iter().rev().nth(back).ok_or_else(|| unknown(name.unwrap_or("@latest")));
+            return runs.into_iter().rev().nth(back).ok_or_else(|| name.map_or(Error::NoRun, unknown));
         }
         let name = name.unwrap_or_default();
         if let Some(at) = runs.iter().rposition(|run| run.id == name || run.label.as_deref() == Some(name)) {

@@ -457,6 +457,7 @@ impl<'w> Supervisor<'w> {
             unexecuted: self.unexecuted,
             left: left.into_iter().map(|pid| (pid, tree::command_of(pid))).collect(),
             by_command: self.tally.deeds(),
+            doers: self.tally.doers(),
             paths: self.tally.paths(),
             gaps: self.gaps(),
             unrecorded,

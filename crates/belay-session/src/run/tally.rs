@@ -77,6 +77,11 @@ impl Tally {
         self.paths.len() as u64 + self.paths_more
     }
 
+    /// How many commands changed something, with those outside of the run counted as one.
+    pub(super) fn doers(&self) -> u64 {
+        self.changes.len() as u64
+    }
+
     /// The commands that changed the most.
     pub(super) fn deeds(&self) -> Vec<Deed> {
         let mut deeds: Vec<Deed> = self

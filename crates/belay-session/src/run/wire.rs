@@ -70,9 +70,12 @@ pub struct Farewell {
     /// Processes of the run that live on, with their commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(u32, String)>,
-    /// Commands and how many paths each changed, the most first.
+    /// Commands and how many paths each changed, the most first; only the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_command: Vec<Deed>,
+    /// How many of them there are, those that are not named included.
+    #[serde(default)]
+    pub doers: u64,
     /// How many different paths changed.
     #[serde(default)]
     pub paths: u64,

@@ -201,7 +201,7 @@ fn what_cannot_be_taken_back_is_said_and_nothing_is_touched() {
     let bed = Bed::new();
     bed.ws.file("a", "1");
     let error = |request: &RevertRequest| bed.open().revert(request, work(), &mut |_| {}).unwrap_err();
-    assert!(matches!(error(&command(1)), Error::UnknownRun(_)));
+    assert!(matches!(error(&command(1)), Error::NoRun));
     let mut past = Past::new(&bed);
     let idle = past.run("ls", &[]);
     assert!(matches!(error(&command(9)), Error::UnknownCommand { number: 9, count: 2, .. }));

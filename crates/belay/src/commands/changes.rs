@@ -1,16 +1,21 @@
 //! `belay changes`: what changed since a run began or a snapshot was taken, and by which command.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::{Changed, ChangedPath, ChangesOf};
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::quantity;
 use crate::ui::table::{Cell, Table};
+use crate::ui::{quantity, width};
 use crate::view::{self, changes::Line, touch};
+
+/// Columns of the table that are neither path nor command.
+const OTHER_COLUMNS: usize = 36;
 
 /// Show which files changed, and which command did it
 ///
@@ -23,6 +28,10 @@ pub(crate) struct Args {
     /// A run or a snapshot
     #[arg(value_name = "RUN|SNAP")]
     of: Option<String>,
+
+    /// Name every path, also in directories that came or went as a whole
+    #[arg(short, long)]
+    all: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -51,13 +60,35 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     context.ui.say(heading(&changed));
     let now = home.now().timestamp();
     let mut table = Table::new(&["", "PATH", "SIZE", "WHEN", "BY"]);
-    changed.paths.iter().for_each(|path| table.row(row(path, now)));
+    let wholes = if args.all { HashSet::new() } else { wholes(&changed) };
+    let shown: Vec<&ChangedPath> = changed.paths.iter().filter(|path| !is_folded(path, &wholes)).collect();
+    let longest = shown.iter().map(|path| Line::from(&path.change).name().width()).max().unwrap_or(0);
+    let by_max = width::rest(longest + OTHER_COLUMNS);
+    shown.iter().for_each(|path| table.row(row(path, now, by_max)));
     table.write(&mut out)?;
+    let folded = changed.paths.len() - shown.len();
+    if folded > 0 {
+        let paths = quantity::count(folded as u64, "path");
+        context.ui.say(format_args!("{paths} more in directories that came or went as a whole; --all names them"));
+    }
     if changed.paths.is_empty() {
         writeln!(out, "Nothing changed.")?;
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Directories that came or went with all that is in them.
+fn wholes(changed: &Changed) -> HashSet<&[u8]> {
+    let whole = changed.paths.iter().filter(|path| Line::from(&path.change).is_whole_directory());
+    whole.map(|path| path.change.path.as_slice()).collect()
+}
+
+/// Whether such a directory stands for it.
+fn is_folded(path: &ChangedPath, wholes: &HashSet<&[u8]>) -> bool {
+    let path = path.change.path.as_slice();
+    let mut slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    slashes.any(|at| wholes.contains(&path[..at]))
 }
 
 fn heading(changed: &Changed) -> String {
@@ -69,7 +100,7 @@ fn heading(changed: &Changed) -> String {
     format!("From {from} to {to}:")
 }
 
-fn row(path: &ChangedPath, now: jiff::Timestamp) -> Vec<Cell> {
+fn row(path: &ChangedPath, now: jiff::Timestamp, by_max: usize) -> Vec<Cell> {
     let line = Line::from(&path.change);
     let last = path.touches.last();
     let entry = path.change.after.as_ref().or(path.change.before.as_ref());
@@ -78,7 +109,7 @@ fn row(path: &ChangedPath, now: jiff::Timestamp) -> Vec<Cell> {
         line.name().into(),
         entry.map(view::amount).unwrap_or_default().into(),
         last.map(|touch| quantity::age(touch.at.timestamp(), now)).unwrap_or_default().into(),
-        touch::many(&path.touches).into(),
+        touch::last(&path.touches, by_max).into(),
     ]
 }
 

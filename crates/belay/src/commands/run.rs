@@ -14,7 +14,7 @@ use belay_session::{parse_size, parse_span};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
-use crate::relay::{Outcome, Screen, relay};
+use crate::relay::{Endings, Outcome, Screen, relay};
 use crate::{profiles, summary, view};
 
 /// Run a command, and keep the way back
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     processes: Option<u64>,
 
-    /// What keeps the command in; without it, what isolation.engine says
+    /// What keeps the command in; without it, a jail if a flag below asks for one, else what isolation.engine says
     #[arg(long, value_name = "ENGINE")]
     isolation: Option<Isolation>,
 
@@ -74,8 +74,21 @@ pub(crate) struct Args {
     here: bool,
 
     /// The command and its arguments
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
+}
+
+impl Args {
+    /// The first flag that means nothing without a jail.
+    fn needs_jail(&self) -> Option<&'static str> {
+        let flags = [
+            (self.profile.is_some(), "--profile"),
+            (!self.ro.is_empty(), "--ro"),
+            (!self.rw.is_empty(), "--rw"),
+            (!self.hide.is_empty(), "--hide"),
+        ];
+        flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
+    }
 }
 
 /// What keeps a command in.
@@ -131,7 +144,11 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let path = std::env::var_os("PATH");
     if !is_findable(&argv[0], path.as_ref().map(|path| path.as_bytes()), &directory) {
         let name = view::path(args.command[0].as_ref());
-        context.ui.fail(&Failure::not_found(format!("{name} cannot be found")).untouched());
+        context.ui.fail(
+            &Failure::not_found(format!("{name} cannot be found"))
+                .untouched()
+                .hint("a name without a slash is looked for on PATH"),
+        );
         return Ok(ExitCode::from(NOT_FOUND));
     }
     let home = context.home()?;
@@ -158,7 +175,7 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         client.ask(&Request::Attach(size)).map_err(|error| lost(&record, &error))?;
     }
     let screen = if has_terminal { screen } else { Screen::none() };
-    let outcome = relay(client, &screen, &mut |run| summary::begin(context, run));
+    let outcome = relay(client, &screen, Endings::PassOn, &mut |run| summary::begin(context, run));
     match outcome.map_err(|error| lost(&record, &error))? {
         Outcome::Ended(farewell) => ended(context, &workspace, &farewell),
         Outcome::Detached => {
@@ -170,15 +187,22 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 }
 
 /// What the command is confined to; a profile that is not there is an error before anything begins.
+///
+/// Whoever says what a confined command may reach wants it confined.
 fn confinement(context: &Context<'_>, args: &Args, engine: ConfinementEngine, directory: &Path) -> Result<Confinement> {
     let engine = match args.isolation {
         Some(Isolation::Auto) => ConfinementEngine::Auto,
         Some(Isolation::Jail) => ConfinementEngine::Jail,
         Some(Isolation::None) => ConfinementEngine::None,
-        None if args.ephemeral => ConfinementEngine::Jail,
+        None if args.ephemeral || args.needs_jail().is_some() => ConfinementEngine::Jail,
         None => engine,
     };
     if engine == ConfinementEngine::None {
+        if let Some(flag) = args.needs_jail() {
+            return Err(Failure::new(Kind::Usage, format!("{flag} needs a jail, and --isolation none is none"))
+                .untouched()
+                .hint("leave --isolation out, or say --isolation jail"));
+        }
         return Ok(Confinement::default());
     }
     let profile = args.profile.clone().unwrap_or_else(|| suits(args.command[0].as_bytes()).to_owned());

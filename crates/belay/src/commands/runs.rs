@@ -12,10 +12,10 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::past;
 use crate::ui::table::{Cell, Table};
-use crate::ui::{quantity, style};
+use crate::ui::{quantity, style, width};
 
-/// Characters of a command in the list.
-const COMMAND_MAX: usize = 48;
+/// Columns of the list that are not the command.
+const OTHER_COLUMNS: usize = 72;
 
 /// List the runs of the workspace, oldest first
 ///
@@ -72,7 +72,7 @@ fn row(home: &Home, run: &RunRecord, now: Timestamp) -> Vec<Cell> {
     vec![
         Cell::new(run.id.clone(), style::ID),
         quantity::age(run.created_at, now).into(),
-        name(run, COMMAND_MAX).into(),
+        name(run, width::rest(OTHER_COLUMNS)).into(),
         Cell::new(past::end(run.ended), if failed { style::BAD } else { style::GOOD }),
         duration.into(),
         quantity::grouped(changes(home, run)).into(),

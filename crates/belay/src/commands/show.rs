@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use belay_session::event::{Degraded, Ended, Lost, What};
 use belay_session::journal::{Command, Reader, Snapshot};
-use belay_session::{Home, RunRecord};
+use belay_session::{Home, RunRecord, RunState};
 use serde_json::json;
 
 use crate::commands::runs;
@@ -16,12 +16,13 @@ use crate::past;
 use crate::summary;
 use crate::ui::escape::printable;
 use crate::ui::table::{Cell, Table};
-use crate::ui::{Out, quantity, style};
+use crate::ui::{Out, quantity, style, width};
 use crate::view;
 
 /// Commands and snapshots that are shown.
 const ROWS_MAX: usize = 10;
-const COMMAND_MAX: usize = 70;
+/// Columns before a command.
+const BEFORE_COMMAND: usize = 20;
 
 /// Show one run: what protected it, what it changed, its snapshots, and how to take it back
 #[derive(Debug, clap::Args)]
@@ -95,6 +96,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     head(&mut out, &home, &run, &sight)?;
     doers(&mut out, &sight)?;
     snapshots(&mut out, &sight)?;
+    found(&mut out, &run)?;
     hints(&mut out, &run, &sight)?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -104,7 +106,7 @@ fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()
     let (id, caution) = (style::ID, style::CAUTION);
     let now = home.now().timestamp();
     writeln!(out, "run          {id}{}{id:#}", run.id)?;
-    writeln!(out, "command      {}", runs::name(run, COMMAND_MAX))?;
+    writeln!(out, "command      {}", runs::name(run, width::rest(BEFORE_COMMAND)))?;
     writeln!(out, "workspace    {}", view::relative(run.root.bytes()))?;
     writeln!(out, "began        {} ({})", quantity::moment(run.created_at), quantity::age(run.created_at, now))?;
     let took = runs::duration(run, now).map(|took| format!(" after {}", quantity::took(took))).unwrap_or_default();
@@ -116,7 +118,7 @@ fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()
     };
     writeln!(out, "ended        {end}")?;
     if let Some(protection) = &run.protection {
-        writeln!(out, "protection   {}", summary::in_force(protection))?;
+        writeln!(out, "protection   {}", summary::in_force(run, protection))?;
         for one in weaker(&protection.degraded, &sight.degraded) {
             let why = printable(one.why.as_bytes());
             writeln!(out, "             {caution}weaker:{caution:#} {}: {why}", printable(one.layer.as_bytes()))?;
@@ -151,9 +153,10 @@ fn doers(out: &mut Out, sight: &Sight) -> Result<()> {
     let mut table = Table::new(&["CHANGES", "COMMAND", ""]);
     for (command, count) in doers.iter().take(ROWS_MAX) {
         let (number, line) = match command {
-            Some(command) => {
-                (format!("#{}", command.exec.command), past::command_line(&command.exec.argv, COMMAND_MAX))
-            }
+            Some(command) => (
+                format!("#{}", command.exec.command),
+                past::command_line(&command.exec.argv, width::rest(BEFORE_COMMAND)),
+            ),
             None => (String::new(), "nobody in the run, or nobody can tell".to_owned()),
         };
         table.row(vec![quantity::grouped(*count).into(), Cell::new(number, style::ID), line.into()]);
@@ -186,6 +189,14 @@ fn snapshots(out: &mut Out, sight: &Sight) -> Result<()> {
     more(out, sight.snapshots.len(), "snapshot")
 }
 
+/// The snapshot that was taken when the run was found without its controller; no record of the run names it.
+fn found(out: &mut Out, run: &RunRecord) -> Result<()> {
+    if let (RunState::Lost, Some(snapshot)) = (run.state, &run.final_snapshot) {
+        writeln!(out, "\nWhen it was found, everything was captured as {snapshot}.")?;
+    }
+    Ok(())
+}
+
 fn more(out: &mut Out, all: usize, noun: &str) -> Result<()> {
     let dim = style::DIM;
     let more = all.saturating_sub(ROWS_MAX) as u64;
@@ -201,8 +212,8 @@ fn hints(out: &mut Out, run: &RunRecord, sight: &Sight) -> Result<()> {
     if let Some(snapshot) = &run.pre_run {
         writeln!(out, "{dim}take all of it back:   belay rollback {snapshot}{dim:#}")?;
     }
-    if let Some(number) = sight.doers().iter().find_map(|(command, _)| Some((*command)?.exec.command)) {
-        writeln!(out, "{dim}take back one command: belay undo --command {number}{dim:#}")?;
+    if sight.doers().iter().any(|(command, _)| command.is_some()) {
+        writeln!(out, "{dim}take back one command: belay undo --command N --run {}{dim:#}", run.id)?;
     }
     writeln!(out, "{dim}everything it did:     belay log {}{dim:#}", run.id)?;
     Ok(())

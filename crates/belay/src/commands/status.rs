@@ -3,16 +3,17 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use belay_session::event::{Protection, What};
 use belay_session::store::{Change, GapKind};
-use belay_session::{Budget, RunRecord, Status, Trust, Unprotected, Workspace};
+use belay_session::{Budget, Home, Outlived, RunRecord, Status, Trust, Unprotected, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::summary;
 use crate::ui::quantity::{self, count, grouped, size};
-use crate::ui::{Out, escape, style};
+use crate::ui::{Out, escape, style, width};
 use crate::view::{self, changes};
+use crate::{past, summary};
 
 /// Show the last snapshot, what changed since, and what is not protected
 #[derive(Debug, clap::Args)]
@@ -46,9 +47,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let uncaptured: Vec<Change> = unknown.into_iter().filter(|change| change.after.is_some()).collect();
     let mut runs = home.open_runs(workspace.id())?;
     runs.retain(RunRecord::is_live);
+    let outlived = workspace.outlived_runs()?;
     if context.ui.json {
         let mut value = to_json(&workspace, &status, &uncaptured);
         value["runs"] = json!(runs);
+        value["outlived"] = outlived.iter().map(outlived_json).collect();
         context.ui.print_json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,7 +61,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut out = context.ui.paged();
     let lines_max = if args.all { usize::MAX } else { LINES_MAX };
     write(&mut out, &workspace, &status, lines_max)?;
-    write_runs(&mut out, &runs)?;
+    write_runs(&mut out, &home, &runs)?;
+    write_outlived(&mut out, &outlived)?;
     write_uncaptured(&mut out, &uncaptured, lines_max)?;
     write_unprotected(&mut out, &status.unprotected, uncaptured.is_empty(), lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
@@ -69,6 +73,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 
 /// More lines than this need `--all`.
 const LINES_MAX: usize = 20;
+/// Columns before the command of a run.
+const RUN_COLUMNS: usize = 28;
 
 fn write(out: &mut Out, workspace: &Workspace<'_>, status: &Status, lines_max: usize) -> Result<()> {
     heading(out, "Workspace", &format!("{} ({})", view::path(workspace.path()), workspace.id()))?;
@@ -108,18 +114,60 @@ fn write_uncaptured(out: &mut Out, uncaptured: &[Change], lines_max: usize) -> R
 }
 
 /// Runs and watches that go on, and what protects them.
-fn write_runs(out: &mut Out, runs: &[RunRecord]) -> Result<()> {
+fn write_runs(out: &mut Out, home: &Home, runs: &[RunRecord]) -> Result<()> {
     for run in runs {
-        let words: Vec<String> = run.argv.iter().map(|word| escape::printable(word.bytes())).collect();
-        let what = if run.is_watch() { "watching".to_owned() } else { words.join(" ") };
+        let line = past::command_line(&run.argv, width::rest(RUN_COLUMNS));
+        let what = if run.is_watch() { "watching".to_owned() } else { line };
         heading(out, "Run", &format!("{}, {what}", run.id))?;
         let Some(protection) = &run.protection else { continue };
-        writeln!(out, "  {}", summary::in_force(protection))?;
-        for one in &protection.degraded {
-            writeln!(out, "  {}: {}", escape::printable(one.layer.as_bytes()), escape::printable(one.why.as_bytes()))?;
+        writeln!(out, "  {}", summary::in_force(run, protection))?;
+        if let Some(weaker) = summary::weaker(protection) {
+            writeln!(out, "  weaker than it could be: {weaker}")?;
+        }
+        write_troubles(out, home, run, protection)?;
+    }
+    Ok(())
+}
+
+/// What became weaker, or was lost, since the run began.
+fn write_troubles(out: &mut Out, home: &Home, run: &RunRecord, protection: &Protection) -> Result<()> {
+    let troubles = home.journal(run).and_then(|journal| Ok(journal.troubles()?));
+    let caution = style::CAUTION;
+    // A record that cannot be read just now is no reason to say nothing else.
+    for event in troubles.unwrap_or_default() {
+        match event.what {
+            What::Degraded(one) if !protection.degraded.contains(&one) => {
+                writeln!(out, "  {caution}{}{caution:#}", escape::printable(one.why.as_bytes()))?;
+            }
+            What::Lost(lost) => {
+                let how_many = lost.count.map_or_else(|| "some".to_owned(), grouped);
+                let source = escape::printable(lost.source.as_bytes());
+                writeln!(out, "  {caution}{how_many} {source} events were lost{caution:#}")?;
+            }
+            _ => {}
         }
     }
     Ok(())
+}
+
+/// Processes of runs that are over; what they write is not recorded.
+fn write_outlived(out: &mut Out, outlived: &[Outlived]) -> Result<()> {
+    for (run, left) in outlived {
+        let lives = if left.len() == 1 { "lives" } else { "live" };
+        let counted = count(left.len() as u64, "process");
+        heading(out, "Unrecorded", &format!("{counted} of {}, which is over, {lives} on", run.id))?;
+        for (pid, command) in left.iter().take(LINES_MAX) {
+            writeln!(out, "  {pid}  {}", escape::printable(command.as_bytes()))?;
+        }
+        more(out, left.len(), LINES_MAX)?;
+        writeln!(out, "  To end them: belay stop {}", run.id)?;
+    }
+    Ok(())
+}
+
+fn outlived_json((run, left): &Outlived) -> Value {
+    let left = left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command }));
+    json!({ "run": run.id, "left": left.collect::<Vec<_>>() })
 }
 
 /// The workspace's own settings that are not in force.

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use belay_session::{Answer, Request, RunClient};
+use belay_session::{Answer, Request, RunClient, RunRecord};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::past;
 use crate::ui::quantity::count;
 
 /// End a run, with everything that it started
@@ -35,8 +36,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = home.find(&context.directory()?, &context.sources()?)?.map(|workspace| workspace.id().to_owned());
     let is_here = |id: &str| workspace.as_deref().is_none_or(|here| here == id);
-    let record = home
-        .find_run(args.run.as_deref(), &|run| is_here(&run.workspace) && (run.is_live() || !run.living().is_empty()))?;
+    let lives = |run: &RunRecord| is_here(&run.workspace) && (run.is_live() || !run.living().is_empty());
+    let record = home.find_run(args.run.as_deref(), &lives).map_err(past::none_goes_on)?;
     let connected = record.is_live().then(|| RunClient::connect(&home.run_dir(&record.id)).ok()).flatten();
     let Some(mut client) = connected else {
         let killed = record

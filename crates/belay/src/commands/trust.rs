@@ -65,6 +65,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 fn grant(context: &Context<'_>, workspace: &Workspace<'_>, file: &str, ignored: &[String], yes: bool) -> Result<()> {
     let name = escape::printable(file.as_bytes());
     let changed = || Failure::refused(format!("{name} changed in the meantime")).untouched().hint("look at it again");
+    workspace.check_own_configuration().map_err(|error| Failure::from(error).note("it is not trusted"))?;
     let (_, text) = workspace.own_configuration().ok_or_else(changed)?;
     text.lines().for_each(|line| context.ui.say(format_args!("  {}", escape::visible_line(line.as_bytes()))));
     context.ui.say(format_args!("Not in force until {name} is trusted: {}", ignored.join(", ")));

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use belay_session::{Goal, StepName};
+use belay_session::{Goal, StepName, Workspace};
 
 use crate::commands::rollback::How;
 use crate::context::Context;
@@ -21,12 +21,12 @@ use crate::rewind::rewind;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The turn to take back: from its snapshot to the next turn, or to now
+    /// The turn to take back: from its snapshot to the next turn, or to now; or '#N', a command of the latest run
     #[arg(value_name = "@turn-N", conflicts_with_all = ["command", "step"])]
     turn: Option<String>,
 
     /// The number of the command to take back, with everything that it started; `belay log` shows the numbers
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number)]
     command: Option<u64>,
 
     /// The run that the command belongs to; the latest by default
@@ -58,16 +58,34 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         (Some(number), ..) => StepName::Command { run: args.run, number },
         (None, Some(step), _) => StepName::From(step),
         (None, None, Some(turn)) if turn.starts_with("@turn") => StepName::From(turn),
-        (None, None, Some(other)) => return Err(unclear(&other)),
+        (None, None, Some(other)) => match other.strip_prefix('#').and_then(|rest| rest.parse().ok()) {
+            Some(number) => StepName::Command { run: None, number },
+            None => return Err(unclear(&workspace, &other)),
+        },
         (None, None, None) => return rewind(context, &workspace, Goal::Undo, Vec::new(), &args.how),
     };
     revert(context, &workspace, step, &args.how)
 }
 
-fn unclear(name: &str) -> Failure {
-    let name = crate::ui::escape::printable(name.as_bytes());
-    Failure::new(Kind::Usage, format!("{name} is not a turn, so it is not clear what to take back"))
-        .untouched()
+/// A command's number, with or without the sign that `belay log` puts before it.
+fn number(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    digits.parse().map_err(|_| "not the number of a command, such as 118".to_owned())
+}
+
+fn unclear(workspace: &Workspace<'_>, typed: &str) -> Failure {
+    let name = crate::ui::escape::printable(typed.as_bytes());
+    let failure = Failure::new(Kind::Usage, format!("{name} is not a turn, so it is not clear what to take back"));
+    let failure = failure.untouched();
+    if typed.parse::<u64>().is_ok() {
+        return failure
+            .hint(format!("`belay undo --command {name}` takes back what that command of the latest run did"));
+    }
+    if workspace.path().join(typed).symlink_metadata().is_ok() {
+        return failure
+            .hint(format!("`belay restore @pre-run {name}` brings a path back as it was before the latest run"));
+    }
+    failure
         .hint(format!("`belay rollback {name}` goes back to a snapshot; `belay undo --step {name}` takes back what"))
         .hint("happened between it and the next, and keeps what came later")
 }

@@ -37,6 +37,7 @@ fn kind_of(error: &Error) -> Kind {
         | Error::NothingChanged { .. }
         | Error::NoneBefore { .. }
         | Error::UnknownRun(_)
+        | Error::NoRun
         | Error::AmbiguousRun { .. }
         | Error::NothingTo(_) => Kind::NotFound,
         Error::OutsideWorkspace { .. }
@@ -86,6 +87,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::UnknownSnapshot { .. } | Error::NoneSoOld { .. } | Error::OnlySafety => failure.hint(LIST),
         Error::Journal(JournalError::Query(_)) => failure.hint("one statement that only reads is answered"),
         Error::Journal(JournalError::Row { .. }) => failure.hint("`belay audit verify` shows all damage"),
+        Error::NoRun => failure.hint("`belay run -- COMMAND` protects and records one"),
         Error::UnknownRun(_) => failure.hint("`belay runs` lists them"),
         Error::NotFrozen { run, .. } => failure.hint(format!("end it with `belay stop {run}`, then try again")),
         Error::AmbiguousSnapshot { .. } | Error::AmbiguousRun { .. } => failure.hint("type more of the id"),
@@ -119,6 +121,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::ConfigKey { nearest, .. } if !nearest.is_empty() => {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay config list` shows every key")
         }
+        Error::ConfigSyntax { .. } => failure.hint("mend it, or move it away: everything has a default"),
         Error::ConfigKey { .. } | Error::ConfigValue { .. } => failure.hint("`belay config list` shows every key"),
         _ => failure,
     }

@@ -3,28 +3,36 @@
 use belay_session::Touch;
 use serde_json::{Value, json};
 
-use crate::ui::escape::printable;
+use crate::past;
 
 /// Characters of a command line.
 const LINE_MAX: usize = 60;
 
-/// The last that touched it, and how many others did.
+/// The last that may have done it, and how many others may have.
 pub(crate) fn many(touches: &[Touch]) -> String {
     match touches {
         [] => String::new(),
-        [one] => text(one),
-        [.., last] => format!("{} (or {} more)", text(last), touches.len() - 1),
+        [one] => text(one, LINE_MAX),
+        [.., last] => format!("{} (or {} more)", text(last, LINE_MAX), touches.len() - 1),
+    }
+}
+
+/// The last that touched it and how many did before, in `max` characters or a little more.
+pub(crate) fn last(touches: &[Touch], max: usize) -> String {
+    match touches {
+        [] => String::new(),
+        [one] => text(one, max),
+        [Touch { command: Some(before), .. }, last] => {
+            format!("{}, before it #{before}", text(last, max.saturating_sub(16)))
+        }
+        [.., last] => format!("{}, before it {} others", text(last, max.saturating_sub(20)), touches.len() - 1),
     }
 }
 
 /// `#12 sed -i s/a/b/ x`, or who else it was.
-fn text(touch: &Touch) -> String {
+fn text(touch: &Touch, max: usize) -> String {
     match touch.command {
-        Some(number) => {
-            let words: Vec<String> = touch.argv.iter().map(|word| printable(word.bytes())).collect();
-            let line: String = words.join(" ").chars().take(LINE_MAX).collect();
-            format!("#{number} {line}")
-        }
+        Some(number) => format!("#{number} {}", past::command_line(&touch.argv, max)),
         None if touch.outside => format!("somebody outside {}", touch.run),
         None => format!("somebody during {}", touch.run),
     }

@@ -50,7 +50,12 @@ fn one_command_is_taken_back_and_the_rest_stays() {
 fn a_shell_is_taken_back_with_what_it_started() {
     let Some(mut world) = run() else { return };
     let made = command(&mut world, "made").unwrap();
-    world.ok(&["undo", "--command", &made.to_string(), "-y"]);
+    let unclear = world.belay(&["undo", &made.to_string(), "-y"]);
+    assert!(unclear.code == 2 && unclear.stderr.contains(&format!("belay undo --command {made}")), "{unclear}");
+    let path = world.belay(&["undo", "made", "-y"]);
+    assert!(path.stderr.contains("belay restore @pre-run made"), "{path}");
+    assert_eq!(world.json(&["undo", "--command", &format!("#{made}"), "--dry-run"])["kind"], "revert");
+    world.ok(&["undo", &format!("#{made}"), "-y"]);
     assert!(!world.has("made") && world.has("doomed"));
     assert_eq!(world.read("a"), "X\n2\n3\n4\nfive\n");
 }

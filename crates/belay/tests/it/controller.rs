@@ -56,7 +56,22 @@ fn a_detached_run_goes_on_has_a_log_and_can_be_waited_for() {
     let output = attached.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(143), "{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(records(&world)[0]["because"], "stopped");
-    assert_eq!(world.belay(&["attach", &id]).code, 7);
+    assert_eq!(world.belay(&["attach", &id]).code, 3);
+}
+
+#[test]
+fn a_way_back_warns_of_a_run_that_goes_on() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let early = world.belay(&["log"]);
+    assert!(early.code == 3 && early.stderr.contains("no such run here yet"), "{early}");
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "-l", "night", "--", "sleep", "300"]);
+    world.workspace.file("a", "b");
+    let planned = world.belay(&["rollback", "@pre-run", "--dry-run"]);
+    assert!(planned.stderr.contains("(night) still runs here and may write again"), "{planned}");
+    world.ok(&["stop", "--now"]);
+    let planned = world.belay(&["rollback", "@pre-run", "--dry-run"]);
+    assert!(!planned.stderr.contains("still runs"), "{planned}");
 }
 
 #[test]
@@ -81,9 +96,17 @@ fn what_outlives_its_run_is_named_and_can_be_stopped() {
     let ran = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", &format!("{DAEMON} sleep 0.5")]);
     let daemon = daemon_of(&world);
     assert!(is_alive(daemon) && ran.stderr.contains("no longer recorded"), "{ran}");
+    for _ in 0..2 {
+        let status = world.belay(&["status"]);
+        assert!(status.raw().contains(&daemon.to_string()) && status.stdout.contains("belay stop run_"), "{status}");
+    }
+    let left = world.json(&["status"])["outlived"][0]["left"].clone();
+    assert!(left.as_array().is_some_and(|left| left.iter().any(|one| one["pid"] == daemon)), "{left}");
     world.ok(&["stop"]);
     assert!(!is_alive(daemon));
-    assert_eq!(world.belay(&["stop"]).code, 3);
+    assert_eq!(world.json(&["status"])["outlived"].as_array().map(Vec::len), Some(0));
+    let none = world.belay(&["stop"]);
+    assert!(none.code == 3 && none.stderr.contains("no run goes on in this workspace"), "{none}");
 }
 
 #[test]
@@ -108,6 +131,8 @@ fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
     assert!(said.stderr.contains("the controller of") && said.stderr.contains("no longer recorded"), "{said}");
     let run = records(&world).remove(0);
     assert_eq!((run["state"].as_str(), run["because"].as_str()), (Some("lost"), Some("controller lost")));
+    assert!(run["totals"]["changes"].as_u64() >= Some(1), "what was recorded counts: {run}");
+    assert!(world.belay(&["status"]).raw().contains(&daemon.to_string()), "told again as long as it is so");
     assert!(run["final_snapshot"].is_string(), "{run}");
     assert!(!world.belay(&["status"]).stderr.contains("the controller of"), "it is said once");
     assert!(is_alive(daemon));

@@ -121,6 +121,25 @@ fn flags_grant_and_hide_for_one_run() {
 }
 
 #[test]
+fn a_flag_that_only_a_jail_can_honour_asks_for_one() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(".env", "secret");
+    for flags in [&["--hide", ".env"][..], &["--profile", "strict"]] {
+        let ran = world.belay(&[&["run"], flags, &["--", "sh", "-c", "cat .env || echo hidden"]].concat());
+        assert_eq!(ran.stdout.trim(), "hidden", "{ran}");
+        assert!(ran.stderr.contains("in a jail (profile "), "{ran}");
+        let refused = world.belay(&[&["run", "--isolation", "none"], flags, &["--", "cat", ".env"]].concat());
+        assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{refused}");
+        assert!(refused.stderr.contains("needs a jail"), "{refused}");
+    }
+    let unknown = world.belay(&["run", "--profile", "nobody", "--", "true"]);
+    assert!(unknown.code == 125 && unknown.stderr.contains("there is no profile nobody"), "{unknown}");
+}
+
+#[test]
 fn profiles_can_be_listed_shown_and_checked() {
     let mut world = World::new();
     let own = world.workspace.home().join("profiles");

@@ -128,6 +128,8 @@ fn without_a_terminal_consent_must_be_given_beforehand() {
     hint: add -y to go ahead without being asked, or --dry-run to only see the plan
     ");
     assert_eq!(world.read("notes.txt"), "two\n");
+    let nothing = world.belay(&["undo"]);
+    assert!(nothing.code == 3 && nothing.stderr.contains("nothing to undo"), "looked at before asking: {nothing}");
 }
 
 #[test]

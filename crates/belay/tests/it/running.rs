@@ -56,6 +56,28 @@ fn the_exit_code_is_the_commands() {
 }
 
 #[test]
+fn an_unknown_option_is_no_command() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let unknown = world.belay(&["run", "--lable", "x", "--", "true"]);
+    assert!(unknown.code == 2 && unknown.stderr.contains("--label"), "{unknown}");
+    assert_eq!(world.belay(&["run", "-q", "echo", "-n", "--label"]).raw(), "--label");
+    assert_eq!(world.belay(&["run", "-q", "--", "-no-such-program"]).code, 127);
+}
+
+#[test]
+fn the_end_of_a_run_tells_how_it_ended_and_who_did_what() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let script = "for i in 1 2 3 4 5 6 7; do touch file$i; done; exit 3";
+    let ran = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", script]);
+    assert!(ran.stderr.contains("ended with exit code 3: 8 commands"), "{ran}");
+    assert!(ran.stderr.contains("#2 touch file1") && ran.stderr.contains("and 2 commands more"), "{ran}");
+    let ran = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", "kill -SEGV $$"]);
+    assert!(ran.stderr.contains("was killed by signal 11"), "{ran}");
+}
+
+#[test]
 fn a_pipe_is_handed_through_and_nothing_is_added_to_it() {
     let world = World::new();
     world.workspace.file("a", "a");
@@ -87,8 +109,9 @@ fn a_run_is_recorded_and_can_be_taken_back() {
         "echo after > changed; rm removed; mkdir -p new && date > new/x",
     ]);
     assert_eq!(ran.code, 0, "{ran}");
-    assert!(ran.stderr.contains("NOT CONFINED"), "{ran}");
-    assert!(ran.stderr.contains("belay rollback @pre-run"), "{ran}");
+    assert!(ran.stderr.contains("NOT CONFINED (--isolation jail keeps it in)"), "{ran}");
+    let back = ran.stderr.split("To take it all back: belay rollback ").nth(1).unwrap_or_default();
+    assert!(!back.is_empty() && !back.starts_with('@'), "the name still means this run after the next: {ran}");
     let run = records(&world).remove(0);
     assert_eq!((run["state"].as_str(), run["ended"]["code"].as_i64()), (Some("ended"), Some(0)));
     assert!(run["totals"]["commands"].as_u64() >= Some(3), "{run}");

@@ -114,3 +114,17 @@ fn a_workspace_can_weaken_its_protection_only_once_trusted() {
     It is trusted no longer.
     ");
 }
+
+#[test]
+fn what_cannot_be_in_force_is_not_trusted_and_stops_nothing() {
+    let mut world = World::new();
+    world.workspace.file("a", "one").file("belay.toml", "[isolation]\nengin = \"jail\"\n");
+    world.snapshot();
+    world.workspace.file("a", "two");
+    let refused = world.belay(&["trust", "-y"]);
+    assert!(refused.code == 2 && refused.stderr.contains("isolation.engine"), "{refused}");
+    world.ok(&["status"]);
+    world.ok(&["trust", "--revoke"]);
+    world.ok(&["rollback", "-y"]);
+    assert_eq!(world.read("a"), "one");
+}

@@ -38,3 +38,23 @@ fn several_directories_are_watched_until_ctrl_c() {
     assert_eq!(watch.wait().unwrap().code(), Some(0));
     assert!(records(&world).iter().all(|run| run["state"] == "ended"));
 }
+
+#[test]
+fn whoever_leaves_a_watch_does_not_end_it() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["watch", "-q", "--detach"]);
+    for signal in ["-INT", "-TERM"] {
+        let mut visit = world.command(&["attach"]);
+        let mut visit = visit.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        let sent = std::process::Command::new("kill").args([signal, &visit.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()));
+        assert_eq!(visit.wait().unwrap().code(), Some(0));
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(records(&world)[0]["state"], "running");
+    }
+    world.ok(&["stop"]);
+    let over = world.belay(&["attach", records(&world)[0]["id"].as_str().unwrap()]);
+    assert!(over.code == 3 && over.stderr.contains("is over already"), "{over}");
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use belay_session::event::{Ended, What};
+use belay_session::event::{Degraded, Ended, What};
 use belay_session::journal::{Command, Reader};
 use belay_session::{Home, RunRecord};
 
@@ -14,7 +14,7 @@ use crate::commands::runs;
 use crate::context::Context;
 use crate::error::Result;
 use crate::past;
-use crate::ui::{Out, quantity, style};
+use crate::ui::{Out, quantity, style, width};
 
 /// Files of a command that are shown unless all are wanted.
 const FILES_MAX: usize = 5;
@@ -22,7 +22,10 @@ const FILES_MAX: usize = 5;
 const REPEATS_MIN: usize = 3;
 /// Steps of indentation; a deeper tree is drawn no wider.
 const DEPTH_MAX: usize = 12;
-const COMMAND_MAX: usize = 100;
+/// Columns of the first line before its command.
+const HEAD_COLUMNS: usize = 36;
+/// Columns that a command's number and end may take.
+const AROUND_COMMAND: usize = 24;
 
 /// Prints the tree.
 pub(super) fn print(
@@ -33,11 +36,13 @@ pub(super) fn print(
     args: &Args,
     scope: &Scope,
 ) -> Result<()> {
-    let tree = Tree::read(journal, args, scope)?;
+    let at_start = run.protection.as_ref().filter(|_| !args.all).map(|protection| protection.degraded.as_slice());
+    let tree = Tree::read(journal, args, scope, at_start.unwrap_or_default())?;
     let mut out = context.ui.paged();
     let (heading, dim) = (style::HEADING, style::DIM);
     let when = quantity::moment(run.created_at);
-    writeln!(out, "{heading}{}{heading:#}  {when}  {}", run.id, runs::name(run, COMMAND_MAX))?;
+    let name = runs::name(run, width::rest(HEAD_COLUMNS));
+    writeln!(out, "{heading}{}{heading:#}  {when}  {name}", run.id)?;
     tree.write(&mut out, args)?;
     let now = home.now().timestamp();
     let took = runs::duration(run, now).map(quantity::took).unwrap_or_default();
@@ -77,7 +82,8 @@ enum Shown {
 }
 
 impl Tree {
-    fn read(journal: &Reader, args: &Args, scope: &Scope) -> Result<Tree> {
+    /// The tree without what was weaker from the start: `belay show` tells that.
+    fn read(journal: &Reader, args: &Args, scope: &Scope, at_start: &[Degraded]) -> Result<Tree> {
         let failed = belay_session::Error::from;
         let commands = journal.commands().map_err(failed)?;
         let commands: BTreeMap<u64, Command> = commands.into_iter().map(|one| (one.exec.command, one)).collect();
@@ -88,7 +94,7 @@ impl Tree {
             let item = Item { seq: command.seq, what: Shown::Command(*number) };
             tree.beneath.entry(parent).or_default().push(item);
         }
-        tree.add_notes(journal, scope)?;
+        tree.add_notes(journal, scope, at_start)?;
         if !args.no_files {
             let deeds = &mut tree.deeds;
             let add = |change: belay_session::journal::Change| {
@@ -103,7 +109,7 @@ impl Tree {
     }
 
     /// A snapshot stands beneath the command that asked for it, all else beneath the first command.
-    fn add_notes(&mut self, journal: &Reader, scope: &Scope) -> Result<()> {
+    fn add_notes(&mut self, journal: &Reader, scope: &Scope, at_start: &[Degraded]) -> Result<()> {
         let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none());
         let mut seq = 0;
         loop {
@@ -111,6 +117,9 @@ impl Tree {
             let Some(last) = entries.last() else { break };
             seq = last.seq;
             for entry in &entries {
+                if matches!(&entry.event.what, What::Degraded(one) if at_start.contains(one)) {
+                    continue;
+                }
                 let Some(note) = follow::note(&entry.event.what) else { continue };
                 let asked = match &entry.event.what {
                     What::Snapshot(taken) => taken.command.filter(|command| self.commands.contains_key(command)),
@@ -187,7 +196,7 @@ impl Tree {
     fn write_repeats(&self, out: &mut Out, indent: &str, (first, last, count): (u64, u64, usize)) -> Result<()> {
         let (id, dim) = (style::ID, style::DIM);
         let argv = self.commands.get(&first).map(|command| command.exec.argv.as_slice()).unwrap_or_default();
-        let line = past::command_line(argv, COMMAND_MAX / 2);
+        let line = past::command_line(argv, width::rest(indent.len() + AROUND_COMMAND) / 2);
         writeln!(out, "{indent}{id}#{first}–#{last}{id:#} {line} {dim}and {} alike{dim:#}", count - 1)?;
         Ok(())
     }
@@ -195,7 +204,7 @@ impl Tree {
     fn write_command(&self, out: &mut Out, indent: &str, number: u64) -> Result<()> {
         let Some(command) = self.commands.get(&number) else { return Ok(()) };
         let (id, dim) = (style::ID, style::DIM);
-        let line = past::command_line(&command.exec.argv, COMMAND_MAX);
+        let line = past::command_line(&command.exec.argv, width::rest(indent.len() + AROUND_COMMAND));
         write!(out, "{indent}{id}#{number}{id:#} {line}  ")?;
         match command.ended {
             None => write!(out, "{dim}(end not seen){dim:#}")?,

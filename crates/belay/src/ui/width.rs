@@ -1,0 +1,61 @@
+//! How wide the terminal is, and prose that breaks between its words.
+
+use std::io;
+
+use belay_session::terminal_size;
+use unicode_width::UnicodeWidthStr;
+
+/// What is written to a file or a pipe is as wide as this.
+const WITHOUT_TERMINAL: usize = 100;
+const NARROWEST: usize = 40;
+
+/// Columns of standard output.
+pub(crate) fn columns() -> usize {
+    let found = terminal_size(io::stdout()).map(|size| usize::from(size.columns));
+    found.unwrap_or(WITHOUT_TERMINAL).max(NARROWEST)
+}
+
+/// What is left of a line for a last column, when so many columns stand before it.
+pub(crate) fn rest(before: usize) -> usize {
+    columns().saturating_sub(before).max(NARROWEST / 2)
+}
+
+/// Text for standard error, broken between words if that is a terminal; every further line is indented.
+pub(crate) fn prose(text: &str, indent: usize) -> String {
+    match terminal_size(io::stderr()) {
+        Some(size) => wrap(text, usize::from(size.columns).max(NARROWEST), indent),
+        None => text.to_owned(),
+    }
+}
+
+/// A carriage return comes before each break: a run's terminal may be in raw mode already.
+fn wrap(text: &str, columns: usize, indent: usize) -> String {
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split(' ') {
+        let width = word.width();
+        if used > 0 && used + 1 + width > columns {
+            out.push_str("\r\n");
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if !out.is_empty() {
+            out.push(' ');
+            used += 1;
+        }
+        out.push_str(word);
+        used += width;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_breaks_between_words_only() {
+        assert_eq!(wrap("belay: one two three", 12, 2), "belay: one\r\n  two three");
+        assert_eq!(wrap("a_word_that_is_longer_than_a_line b", 10, 2), "a_word_that_is_longer_than_a_line\r\n  b");
+        assert_eq!(wrap("short", 10, 2), "short");
+    }
+}
