@@ -9,8 +9,8 @@ mod touched;
 
 use belay_event as event;
 use belay_store::{
-    Applied, Change, Conflict, Edit, Entry, Faults, Inverse, Left, Manifest, Merged, MtimePolicy, Scope, Side, Sides,
-    Trees, View, diff, graft, merge,
+    Applied, Change, Clash, Conflict, Edit, Entry, Faults, Inverse, Kind as EntryKind, Left, Manifest, Merged,
+    MtimePolicy, Scope, Side, Sides, Trees, View, diff, graft, merge,
 };
 
 use crate::error::{Error, Result};
@@ -64,7 +64,8 @@ impl Workspace<'_> {
         let before = self.tree(&step.info.before)?;
         let now = self.look(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
         let merged = self.inverse(&step, &before, &now)?;
-        let changes = merged.edits.into_iter().map(change_of).collect();
+        let mut changes: Vec<Change> = merged.edits.into_iter().map(change_of).collect();
+        weigh(&mut changes);
         Ok(RevertPlan { step: step.info, changes, conflicts: merged.conflicts })
     }
 
@@ -144,6 +145,11 @@ impl Workspace<'_> {
             suffix: step.info.suffix.as_bytes(),
         };
         let mut merged = merge(&trees, &inverse)?;
+        for path in &step.removed {
+            if self.entry(before, path)?.is_none() && self.entry(now, path)?.is_none() {
+                merged.conflicts.push(Conflict { path: path.clone(), clash: Clash::Unseen, beside: None });
+            }
+        }
         // What was put together just now must look newer than what was built from it.
         let time = belay_sys::now();
         let made = merged.edits.iter_mut().filter(|edit| edit.bytes.is_some());
@@ -201,6 +207,27 @@ fn into_store(error: Error) -> belay_store::Error {
 
 fn change_of(edit: Edit) -> Change {
     Change { path: edit.path, before: edit.before, after: edit.after, opaque: false }
+}
+
+/// Has directories that come back count what comes back in them; they are made empty and filled one by one.
+fn weigh(changes: &mut [Change]) {
+    let sizes: Vec<(Vec<u8>, u64)> = changes
+        .iter()
+        .filter_map(|change| match change.after.as_ref()?.kind {
+            EntryKind::File { size, .. } => Some((change.path.clone(), size)),
+            _ => None,
+        })
+        .collect();
+    for change in changes.iter_mut().filter(|change| change.before.is_none()) {
+        let Some(EntryKind::Dir { files, bytes, .. }) = change.after.as_mut().map(|entry| &mut entry.kind) else {
+            continue;
+        };
+        let is_inside = |path: &[u8]| path.strip_prefix(&*change.path).is_some_and(|rest| rest.first() == Some(&b'/'));
+        let inside = || sizes.iter().filter(|(path, _)| is_inside(path));
+        if *files == 0 {
+            (*files, *bytes) = (inside().count() as u64, inside().map(|(_, size)| size).sum());
+        }
+    }
 }
 
 /// The paths that change, so that an undo brings back these and no others.

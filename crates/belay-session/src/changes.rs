@@ -1,12 +1,14 @@
 //! What changed since a run began or a snapshot was taken, and who did it.
 
+mod later;
+
 use belay_event::At;
-use belay_store::{Change, Scope, Step, What};
+use belay_store::{Change, Entry, Scope};
 
 use crate::blame::{Span, Touch, once};
 use crate::error::Result;
 use crate::present::Tree;
-use crate::record::Snapshot;
+use crate::record::{RewindKind, Snapshot};
 use crate::rollback::RewindPlan;
 use crate::run::RunRecord;
 use crate::workspace::{Work, Workspace};
@@ -40,6 +42,8 @@ pub struct ChangedPath {
     pub change: Change,
     /// Who touched it, the last one last, each command once.
     pub touches: Vec<Touch>,
+    /// What belay did that left it as it is, if it was belay.
+    pub rewound: Option<RewindKind>,
 }
 
 /// A path that a rollback would change although somebody else changed it after the run's last touch.
@@ -65,11 +69,16 @@ impl Workspace<'_> {
             until: after.as_ref().map(|after| At::from(after.created_at)),
         };
         let mut touches = if changes.is_empty() { Default::default() } else { self.all_touches(span)? };
-        let mut paths: Vec<ChangedPath> = changes
-            .into_iter()
-            .filter(|change| !change.what().is_nothing())
-            .map(|change| ChangedPath { touches: once(touches.remove(&change.path).unwrap_or_default()), change })
-            .collect();
+        let rewinds = self.rewinds_in(span)?;
+        let mut paths = Vec::new();
+        for change in changes.into_iter().filter(|change| !change.what().is_nothing()) {
+            let (_, rewound) = self.unwound(&rewinds, &change.path, change.after.clone())?;
+            paths.push(ChangedPath {
+                touches: once(touches.remove(&change.path).unwrap_or_default()),
+                change,
+                rewound,
+            });
+        }
         paths.sort_by_key(|path| std::cmp::Reverse(path.touches.last().map(|touch| touch.at)));
         Ok(Changed { before, after, run, paths })
     }
@@ -104,14 +113,19 @@ impl Workspace<'_> {
         let span = Span { after: Some(At::from(plan.target.created_at)), until: None };
         let touches = self.all_touches(span)?;
         let last = self.end_of(&run)?;
+        let rewinds = self.rewinds_in(span)?;
         let mut newer = Vec::new();
         for step in &plan.plan.steps {
             let path = step.path.clone();
             match touches.get(&path).and_then(|touches| touches.last()) {
                 Some(touch) if touch.outside => newer.push(NewerEdit { path, run: None }),
                 Some(touch) if touch.run != run => newer.push(NewerEdit { path, run: Some(touch.run.clone()) }),
-                _ if self.is_newer(last.as_ref(), step)? => newer.push(NewerEdit { path, run: None }),
-                _ => {}
+                _ => {
+                    let (now, _) = self.unwound(&rewinds, &path, step.before.as_deref().cloned())?;
+                    if self.is_newer(last.as_ref(), &path, now.as_ref())? {
+                        newer.push(NewerEdit { path, run: None });
+                    }
+                }
             }
         }
         Ok(newer)
@@ -131,11 +145,8 @@ impl Workspace<'_> {
     }
 
     /// Whether what is there is not what the run left; nobody watched since.
-    fn is_newer(&self, last: Option<&Tree>, step: &Step) -> Result<bool> {
+    fn is_newer(&self, last: Option<&Tree>, path: &[u8], now: Option<&Entry>) -> Result<bool> {
         let Some(last) = last else { return Ok(false) };
-        Ok(match (self.entry(last, &step.path)?, &step.before) {
-            (Some(then), Some(now)) => !What::between(&then, now).is_nothing(),
-            (then, now) => then.is_some() != now.is_some(),
-        })
+        Ok(!later::is_same(self.entry(last, path)?.as_ref(), now))
     }
 }

@@ -238,12 +238,16 @@ pub enum Error {
         count: u64,
     },
     /// The command changed nothing in the workspace that is known of.
-    #[error("command {number} of {run} changed no file of this workspace")]
+    #[error("no change in this workspace is known to be made by command {number} of {run}")]
     NothingChanged {
         /// The run.
         run: String,
         /// The command.
         number: u64,
+        /// How many changes of the run could be given to no command.
+        unknown: u64,
+        /// The last snapshot before the first of them.
+        step: Option<String>,
     },
     /// No snapshot is left from before a step.
     #[error("no snapshot from before {step} is left")]

@@ -120,6 +120,8 @@ pub enum Clash {
     Database,
     /// One of the trees did not capture it.
     NotCaptured,
+    /// It came after one snapshot and was removed by the step before the next, so that none holds it.
+    Unseen,
 }
 
 /// Works out what to do to `ours`; nothing is written.

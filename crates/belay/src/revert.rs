@@ -49,7 +49,7 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
     let mut out = context.ui.paged();
     write_plan(&mut out, &plan, usize::MAX)?;
     out.finish()?;
-    if !plan.changes.is_empty() {
+    if !plan.changes.is_empty() || !plan.conflicts.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
     }
     Ok(ExitCode::SUCCESS)
@@ -109,7 +109,8 @@ fn report(context: &Context<'_>, reverted: &Reverted) {
         None => ui.say(format_args!("Nothing was changed.")),
     }
     for conflict in &reverted.conflicts {
-        ui.warn(format_args!("left as it is: {}", conflict_line(conflict)));
+        let fate = if conflict.clash == Clash::Unseen { "cannot be brought back" } else { "left as it is" };
+        ui.warn(format_args!("{fate}: {}", conflict_line(conflict)));
     }
     if reverted.outcome.is_some() {
         ui.say("\nTo undo: belay undo");
@@ -131,7 +132,8 @@ fn write_plan(out: &mut dyn Write, plan: &RevertPlan, lines_max: usize) -> Resul
         writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
     }
     for conflict in &plan.conflicts {
-        writeln!(out, "  stays: {}", conflict_line(conflict))?;
+        let fate = if conflict.clash == Clash::Unseen { "is lost" } else { "stays" };
+        writeln!(out, "  {fate}: {}", conflict_line(conflict))?;
     }
     Ok(())
 }
@@ -162,6 +164,7 @@ fn clash_words(clash: Clash) -> &'static str {
         Clash::Repository => "the repository was changed later, or by others too; use git to go back in it",
         Clash::Database => "another file of the same database stays",
         Clash::NotCaptured => "it was not captured",
+        Clash::Unseen => "it came and went between two snapshots, and none holds it",
     }
 }
 
@@ -176,6 +179,7 @@ fn clash_name(clash: Clash) -> &'static str {
         Clash::Repository => "repository",
         Clash::Database => "database",
         Clash::NotCaptured => "not-captured",
+        Clash::Unseen => "unseen",
     }
 }
 

@@ -72,12 +72,8 @@ impl Workspace<'_> {
         Ok(by_path)
     }
 
-    fn touches(
-        &self,
-        span: Span,
-        read: &dyn Fn(&Reader) -> belay_journal::Result<Vec<Change>>,
-    ) -> Result<Vec<(Vec<Vec<u8>>, Touch)>> {
-        let mut touches = Vec::new();
+    fn touches(&self, span: Span, read: &dyn Fn(&Reader) -> belay_journal::Result<Vec<Change>>) -> Result<Vec<Told>> {
+        let mut told = Vec::new();
         for run in self.runs_in(span)? {
             // A run without a record, or with one that cannot be read, has nothing to tell; `belay audit` says why.
             let Ok(reader) = Reader::open(&self.home.run_dir(&run.id)) else { continue };
@@ -86,8 +82,9 @@ impl Workspace<'_> {
             let wanted: HashSet<u64> = changes.iter().filter_map(|change| change.change.by?.command).collect();
             let argv = if wanted.is_empty() { HashMap::new() } else { argv_of(&reader, &wanted)? };
             let turns = self.turns_of(&run.id)?;
-            touches.extend(changes.into_iter().map(|change| touch(&run.id, change, &argv, &turns)));
+            told.extend(changes.into_iter().map(|change| (pid_of(&change), touch(&run.id, change, &argv, &turns))));
         }
+        let mut touches = without_strangers(told);
         touches.sort_by_key(|(_, touch)| touch.at);
         Ok(touches)
     }
@@ -98,6 +95,29 @@ impl Workspace<'_> {
         let of_run = |snapshot: &&Snapshot| snapshot.kind == Kind::Turn && snapshot.cause.run.as_deref() == Some(run);
         Ok(timeline.snapshots().iter().filter(of_run).cloned().collect())
     }
+}
+
+/// The paths of a change, and the change.
+type Told = (Vec<Vec<u8>>, Touch);
+
+fn pid_of(change: &Change) -> Option<u32> {
+    change.change.by.and_then(|by| by.pid)
+}
+
+/// Leaves out whom one run takes for a stranger and another knows as its own command.
+fn without_strangers(told: Vec<(Option<u32>, Told)>) -> Vec<Told> {
+    let mut own: HashMap<(u32, Vec<Vec<u8>>), String> = HashMap::new();
+    for (pid, (paths, touch)) in told.iter().filter(|(_, (_, touch))| touch.command.is_some()) {
+        if let Some(pid) = pid {
+            own.insert((*pid, paths.clone()), touch.run.clone());
+        }
+    }
+    let is_known = |pid: &Option<u32>, paths: &[Vec<u8>], touch: &Touch| {
+        let owner = pid.and_then(|pid| own.get(&(pid, paths.to_vec())));
+        touch.outside && owner.is_some_and(|run| *run != touch.run)
+    };
+    let kept = told.into_iter().filter(|(pid, (paths, touch))| !is_known(pid, paths, touch));
+    kept.map(|(_, told)| told).collect()
 }
 
 /// Each command once, where it touched last.
@@ -114,7 +134,7 @@ fn argv_of(reader: &Reader, wanted: &HashSet<u64>) -> Result<HashMap<u64, Vec<Ra
     Ok(commands.map(|command| (command.exec.command, command.exec.argv)).collect())
 }
 
-fn touch(run: &str, change: Change, argv: &HashMap<u64, Vec<Raw>>, turns: &[Snapshot]) -> (Vec<Vec<u8>>, Touch) {
+fn touch(run: &str, change: Change, argv: &HashMap<u64, Vec<Raw>>, turns: &[Snapshot]) -> Told {
     let by = change.change.by;
     let command = by.and_then(|by| by.command);
     let turn = turns.iter().rev().find(|turn| At::from(turn.created_at) <= change.at);

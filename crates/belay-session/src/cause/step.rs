@@ -1,10 +1,10 @@
 //! Which two states a step lies between, and which paths are its own.
 
 use belay_event::{Actor, At, Ended};
-use belay_journal::Reader;
+use belay_journal::{Change, Reader};
 use jiff::Timestamp;
 
-use super::touched::{Touched, family};
+use super::touched::{Touched, family, removed};
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Snapshot};
 use crate::run::RunRecord;
@@ -44,6 +44,8 @@ pub struct StepInfo {
 pub(super) struct Step {
     pub(super) info: StepInfo,
     pub(super) touched: Touched,
+    /// What it removed and somebody else had touched since the snapshot before.
+    pub(super) removed: Vec<Vec<u8>>,
     pub(super) cause: Cause,
 }
 
@@ -73,7 +75,7 @@ impl Workspace<'_> {
         };
         let (Some(first), Some(last)) = (mine().map(|change| change.at).min(), mine().map(|change| change.at).max())
         else {
-            return Err(Error::NothingChanged { run: run.id, number });
+            return Err(nothing_changed(timeline, run.id, number, &changes));
         };
         let what = format!("command {number} of {} ({})", run.id, crate::trigger::said(&command.exec.argv));
         let before = timeline.snapshots().iter().rev().find(|snapshot| at(snapshot.created_at) <= first);
@@ -82,9 +84,11 @@ impl Workspace<'_> {
         let begun = |snapshot: &Snapshot| begun.get(&snapshot.id).copied().unwrap_or(at(snapshot.created_at));
         let after = timeline.snapshots().iter().find(|snapshot| begun(snapshot) >= last).cloned();
         let until = after.as_ref().map(begun);
-        let between = changes
-            .iter()
-            .filter(|change| change.at > at(before.created_at) && until.is_none_or(|until| change.at <= until));
+        let between = || {
+            let is_between =
+                |change: &&Change| change.at > at(before.created_at) && until.is_none_or(|until| change.at <= until);
+            changes.iter().filter(is_between)
+        };
         let is_meant = |by: Option<Actor>| by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
         // The kernel named the process, but not whether it had become the command already.
         let is_unsure = |by: Option<Actor>| {
@@ -92,11 +96,12 @@ impl Workspace<'_> {
             let became = unsure.and_then(|own| commands.iter().find(|other| other.ended == Some(Ended::Replaced(own))));
             became.is_some_and(|other| !family.contains(&other.exec.command))
         };
-        let touched = Touched::by(between, &is_meant, &is_unsure);
+        let touched = Touched::by(between(), &is_meant, &is_unsure);
+        let removed = removed(between(), &is_meant);
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
         let info = StepInfo { what, before: before.clone(), after, run: Some(run.id), suffix };
-        Ok(Step { info, touched, cause })
+        Ok(Step { info, touched, removed, cause })
     }
 
     fn snapshot_step(&self, timeline: &Timeline, name: &str) -> Result<Step> {
@@ -121,7 +126,7 @@ impl Workspace<'_> {
         let touched = self.touched_in(&before, after)?;
         let cause = Cause { run: run.clone(), turn: before.cause.turn, ..Cause::default() };
         let info = StepInfo { what, after: after.cloned(), before, run, suffix };
-        Ok(Step { info, touched, cause })
+        Ok(Step { info, touched, removed: Vec::new(), cause })
     }
 
     /// Everything between two snapshots, but for what only somebody outside the run touched.
@@ -135,6 +140,16 @@ impl Workspace<'_> {
         let is_outside = |by: Option<belay_event::Actor>| by.is_some_and(|by| by.command.is_none() && by.pid.is_some());
         Ok(Touched::but(between, &is_outside))
     }
+}
+
+/// Why no change is the command's, and where those are that nobody could be given.
+fn nothing_changed(timeline: &Timeline, run: String, number: u64, changes: &[Change]) -> Error {
+    let is_unknown = |by: Option<Actor>| by.is_none_or(|by| by.command.is_none() && by.pid.is_none());
+    let unknown = || changes.iter().filter(|change| is_unknown(change.change.by));
+    let first = unknown().map(|change| change.at).min();
+    let is_before = |snapshot: &&Snapshot| first.is_some_and(|first| at(snapshot.created_at) <= first);
+    let step = timeline.snapshots().iter().rev().find(is_before).map(|snapshot| snapshot.id.clone());
+    Error::NothingChanged { run, number, unknown: unknown().count() as u64, step }
 }
 
 /// When the snapshots of a run were begun, by their ids.

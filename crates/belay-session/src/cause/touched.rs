@@ -1,8 +1,8 @@
 //! Who touched which paths between two snapshots, as the record of a run tells.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use belay_event::{Actor, Ended, FileChange, Raw};
+use belay_event::{Action, Actor, Ended, FileChange, Raw};
 use belay_journal::{Change, Command};
 
 /// The paths of a step.
@@ -36,7 +36,7 @@ impl Paths {
     fn add(&mut self, change: &FileChange) {
         for path in [Some(&change.path), change.to.as_ref()].into_iter().flatten().map(Raw::bytes) {
             // What lay in a directory that came, went or moved as a whole is not reported one by one.
-            if change.dir && change.action != belay_event::Action::Modified {
+            if change.dir && change.action != Action::Modified {
                 self.trees.insert(path.to_vec());
             }
             self.exact.insert(path.to_vec());
@@ -109,6 +109,29 @@ fn sort<'a>(changes: impl Iterator<Item = &'a Change>, first: &dyn Fn(Option<Act
     paths
 }
 
+/// The files that those who are meant removed and did not make, but that others touched before: they may have come too
+/// late for the snapshot before.
+pub(super) fn removed<'a>(
+    changes: impl Iterator<Item = &'a Change>,
+    is_meant: &dyn Fn(Option<Actor>) -> bool,
+) -> Vec<Vec<u8>> {
+    let mut first_is_mine: BTreeMap<&[u8], bool> = BTreeMap::new();
+    let mut removed = BTreeSet::new();
+    for change in changes.filter(|change| !change.change.dir) {
+        let (path, meant) = (change.change.path.bytes(), is_meant(change.change.by));
+        let is_mine = *first_is_mine.entry(path).or_insert(meant);
+        match change.change.action == Action::Deleted && meant && !is_mine {
+            true => removed.insert(path.to_vec()),
+            false => removed.remove(path),
+        };
+        if let Some(to) = &change.change.to {
+            first_is_mine.entry(to.bytes()).or_insert(meant);
+            removed.remove(to.bytes());
+        }
+    }
+    removed.into_iter().collect()
+}
+
 /// The command and everything that descends from it, or that its process became.
 pub(crate) fn family(commands: &[Command], number: u64) -> HashSet<u64> {
     let mut family = HashSet::from([number]);
@@ -131,7 +154,7 @@ pub(crate) fn family(commands: &[Command], number: u64) -> HashSet<u64> {
 
 #[cfg(test)]
 mod tests {
-    use belay_event::{Action, At, Exec};
+    use belay_event::{At, Exec};
 
     use super::*;
 

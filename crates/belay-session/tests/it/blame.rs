@@ -1,5 +1,6 @@
 //! Who changed what: lines, files, and what somebody else did after a run.
 
+use belay_event::Action;
 use belay_session::store::What;
 use belay_session::{ChangesOf, Goal, Kind, RewindKind};
 
@@ -88,4 +89,31 @@ fn what_somebody_else_changed_last_is_shown_in_the_plan() {
     let plan = bed.open().plan_rewind(&request(Goal::To(Some("@pre-run".into())), &[]), work()).unwrap();
     let newer = bed.open().newer_edits(&plan).unwrap();
     assert_eq!(newer.iter().map(|edit| edit.path.as_slice()).collect::<Vec<_>>(), [b"human"]);
+}
+
+#[test]
+fn a_command_of_another_run_is_no_stranger() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let mut one = Past::new(&bed);
+    let other = Past::new(&bed);
+    let writer = one.run("tee a", &[("a", "22")]);
+    other.change(None, Action::Modified, "a");
+    let changed = bed.open().changed(&ChangesOf::Latest, work()).unwrap();
+    let found: Vec<_> = changed.paths[0].touches.iter().map(|touch| (touch.command, touch.outside)).collect();
+    assert_eq!(found, [(Some(writer), false)]);
+}
+
+#[test]
+fn what_belay_put_back_is_belays() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let mut past = Past::new(&bed);
+    past.run("one", &[("a", "22"), ("b", "b")]);
+    let middle = past.snap(Kind::Auto, None);
+    past.run("two", &[("a", "333")]);
+    bed.rollback(&middle);
+    let changed = bed.open().changed(&ChangesOf::Named("@pre-run".into()), work()).unwrap();
+    let rewound = |path: &[u8]| changed.paths.iter().find(|one| one.change.path == path).unwrap().rewound;
+    assert_eq!((rewound(b"a"), rewound(b"b")), (Some(RewindKind::Rollback), None));
 }

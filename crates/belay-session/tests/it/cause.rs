@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use belay_event::Action;
 use belay_session::store::{Clash, Conflict, Faults};
 use belay_session::{Error, Goal, Kind, RevertRequest, Reverted, RewindKind, StepName};
 
@@ -211,4 +212,62 @@ fn what_cannot_be_taken_back_is_said_and_nothing_is_touched() {
     bed.open().delete(&ids).unwrap();
     assert!(matches!(error(&command(busy)), Error::NoneBefore { .. }));
     assert_eq!(bed.text("a"), "2");
+}
+
+#[test]
+fn what_came_and_went_between_two_snapshots_is_said_to_be_lost() {
+    let bed = Bed::new();
+    bed.ws.file("kept", "k");
+    let mut past = Past::new(&bed);
+    past.run("tee", &[("new", "n"), ("again", "1")]);
+    let bad = past.exec(Some(1), "rm");
+    for path in ["new", "kept", "again"] {
+        past.remove(Some(bad), path);
+    }
+    past.write(Some(bad), "own", "o");
+    past.remove(Some(bad), "own");
+    past.exit(bad);
+    past.run("tee", &[("again", "2")]);
+    past.snap(Kind::Auto, Some(bad));
+    let lost = ("new".into(), Clash::Unseen, None);
+    let plan = bed.open().plan_revert(&command(bad), work()).unwrap();
+    assert!(conflicts(&plan.conflicts).contains(&lost), "{:?}", plan.conflicts);
+    let reverted = revert(&bed, &command(bad));
+    let unseen = conflicts(&reverted.conflicts).into_iter().filter(|one| one.1 == Clash::Unseen);
+    assert_eq!(unseen.collect::<Vec<_>>(), [lost]);
+    assert_eq!(bed.text("kept"), "k");
+}
+
+#[test]
+fn a_directory_that_comes_back_counts_its_files() {
+    let bed = Bed::new();
+    bed.ws.file("src/a", "12345").file("src/deep/b", "123");
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "rm -rf src");
+    for path in ["src/a", "src/deep/b"] {
+        past.remove(Some(bad), path);
+    }
+    std::fs::remove_dir(bed.ws.join("src/deep")).unwrap();
+    std::fs::remove_dir(bed.ws.join("src")).unwrap();
+    past.change(Some(bad), Action::Deleted, "src/deep");
+    past.change(Some(bad), Action::Deleted, "src");
+    past.exit(bad);
+    past.snap(Kind::Auto, Some(bad));
+    let plan = bed.open().plan_revert(&command(bad), work()).unwrap();
+    let top = plan.changes.iter().find(|change| change.path == b"src").unwrap();
+    let kind = &top.after.as_ref().unwrap().kind;
+    assert!(matches!(kind, belay_session::store::Kind::Dir { files: 2, bytes: 8, .. }), "{kind:?}");
+}
+
+#[test]
+fn changes_that_nobody_could_be_given_are_named_with_a_way_to_take_them_back() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let mut past = Past::new(&bed);
+    let idle = past.run("rm", &[]);
+    let before = past.snap(Kind::Auto, None);
+    past.unknown(Action::Deleted, "a");
+    let error = bed.open().plan_revert(&command(idle), work()).unwrap_err();
+    let Error::NothingChanged { unknown: 1, step: Some(step), .. } = error else { panic!("{error:?}") };
+    assert_eq!(step, before.id);
 }

@@ -65,6 +65,11 @@ impl<'b> Past<'b> {
         self.tell(What::File(FileChange { action, path: path.into(), to: None, dir: false, size, by }));
     }
 
+    /// A change that the kernel gave to nobody.
+    pub(crate) fn unknown(&self, action: Action, path: &str) {
+        self.tell(What::File(FileChange { action, path: path.into(), to: None, dir: false, size: None, by: None }));
+    }
+
     /// Writes a file, as the command or as somebody else.
     pub(crate) fn write(&self, command: Option<u64>, path: &str, text: &str) {
         let action = if self.bed.ws.join(path).exists() { Action::Modified } else { Action::Created };

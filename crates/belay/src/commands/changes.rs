@@ -109,13 +109,14 @@ fn row(path: &ChangedPath, now: jiff::Timestamp, by_max: usize) -> Vec<Cell> {
         line.name().into(),
         entry.map(view::amount).unwrap_or_default().into(),
         last.map(|touch| quantity::age(touch.at.timestamp(), now)).unwrap_or_default().into(),
-        touch::last(&path.touches, by_max).into(),
+        path.rewound.map_or_else(|| touch::last(&path.touches, by_max), |kind| format!("belay {}", kind.name())).into(),
     ]
 }
 
 fn to_json(path: &ChangedPath) -> Value {
     let mut value = view::change_json(&path.change);
     if let Some(object) = value.as_object_mut() {
+        object.insert("rewound".to_owned(), path.rewound.map(|kind| kind.name()).into());
         object.insert("by".to_owned(), path.touches.iter().rev().map(touch::to_json).collect());
     }
     value

@@ -109,6 +109,9 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::UnknownCommand { count, .. } => {
             failure.hint(format!("its commands are numbered from 1 to {count}; `belay log` shows them"))
         }
+        Error::NothingChanged { unknown: 1.., step: Some(step), .. } => failure
+            .hint("there are changes in this run that could be given to no command; `belay log` lists them")
+            .hint(format!("`belay undo --step {step}` takes back what happened between two snapshots around them")),
         Error::NothingChanged { .. } => failure.hint("`belay changes` shows which commands changed what"),
         Error::NoneBefore { .. } => {
             failure.hint("it was thinned or deleted; `belay snapshots` lists what there is to go back to")

@@ -42,6 +42,9 @@ fn one_command_is_taken_back_and_the_rest_stays() {
     world.ok(&["undo", "--command", &number, "-y"]);
     assert_eq!(world.read("a"), "1\n2\n3\n4\nfive\n");
     assert!(world.has("made") && !world.has("doomed"));
+    let plan = world.json(&["rollback", "@pre-run", "--dry-run"]);
+    assert_eq!(plan["newer"], Value::Array(Vec::new()), "belay is nobody else");
+    assert!(world.ok(&["changes"]).contains("belay revert"));
     world.ok(&["undo", "-y"]);
     assert_eq!(world.read("a"), "X\n2\n3\n4\nfive\n");
 }
