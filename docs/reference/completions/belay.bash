@@ -643,7 +643,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__changes)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

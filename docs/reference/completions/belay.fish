@@ -77,7 +77,7 @@ complete -c belay -n "__fish_belay_using_subcommand run" -s l -l label -d 'A nam
 complete -c belay -n "__fish_belay_using_subcommand run" -l time -d 'Stop it after this time, such as 90s or 10m' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -l memory -d 'Let it use no more memory than this, such as 2GiB' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -l processes -d 'Let it have no more processes and threads than this' -r
-complete -c belay -n "__fish_belay_using_subcommand run" -l isolation -d 'What keeps the command in; without it, what isolation.engine says' -r -f -a "auto\t'The strongest that works'
+complete -c belay -n "__fish_belay_using_subcommand run" -l isolation -d 'What keeps the command in; without it, a jail if a flag below asks for one, else what isolation.engine says' -r -f -a "auto\t'The strongest that works'
 jail\t'A jail, or no run at all'
 none\t'Nothing'"
 complete -c belay -n "__fish_belay_using_subcommand run" -l profile -d 'What a confined command may reach; without it, the profile that suits CMD' -r
@@ -400,6 +400,7 @@ complete -c belay -n "__fish_belay_using_subcommand changes" -s C -l directory -
 complete -c belay -n "__fish_belay_using_subcommand changes" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand changes" -s a -l all -d 'Name every path, also in directories that came or went as a whole'
 complete -c belay -n "__fish_belay_using_subcommand changes" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand changes" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand changes" -l yes-really -d 'Allow your home directory or `/` as a workspace'

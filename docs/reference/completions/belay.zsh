@@ -44,7 +44,7 @@ _arguments "${_arguments_options[@]}" : \
 '--time=[Stop it after this time, such as 90s or 10m]:TIME:_default' \
 '--memory=[Let it use no more memory than this, such as 2GiB]:SIZE:_default' \
 '--processes=[Let it have no more processes and threads than this]:N:_default' \
-'--isolation=[What keeps the command in; without it, what isolation.engine says]:ENGINE:((auto\:"The strongest that works"
+'--isolation=[What keeps the command in; without it, a jail if a flag below asks for one, else what isolation.engine says]:ENGINE:((auto\:"The strongest that works"
 jail\:"A jail, or no run at all"
 none\:"Nothing"))' \
 '--profile=[What a confined command may reach; without it, the profile that suits CMD]:NAME:_default' \
@@ -582,7 +582,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::turn -- The turn to take back\: from its snapshot to the next turn, or to now:_default' \
+'::turn -- The turn to take back\: from its snapshot to the next turn, or to now; or '\''#N'\'', a command of the latest run:_default' \
 && ret=0
 ;;
 (redo)
@@ -652,6 +652,8 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-a[Name every path, also in directories that came or went as a whole]' \
+'--all[Name every path, also in directories that came or went as a whole]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
