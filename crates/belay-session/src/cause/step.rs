@@ -90,9 +90,9 @@ impl Workspace<'_> {
             changes.iter().filter(is_between)
         };
         let is_meant = |by: Option<Actor>| by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
-        // The kernel named the process, but not whether it had become the command already.
+        // The process is known, but not whether it had become the command already.
         let is_unsure = |by: Option<Actor>| {
-            let unsure = by.filter(|by| by.pid.is_some() && !by.exact).and_then(|by| by.command);
+            let unsure = by.filter(|by| !by.exact).and_then(|by| by.command);
             let became = unsure.and_then(|own| commands.iter().find(|other| other.ended == Some(Ended::Replaced(own))));
             became.is_some_and(|other| !family.contains(&other.exec.command))
         };
