@@ -41,6 +41,9 @@ fn build(check: bool) -> Result<String, String> {
     if check && !version.contains(CLANG) {
         return Ok(format!("skipped: no {CLANG}"));
     }
+    if check && Command::new("llvm-strip").arg("--version").output().is_err() {
+        return Ok("skipped: no llvm-strip".to_owned());
+    }
     let folder = super::project().join(FOLDER);
     let built = folder.join(format!("{OBJECT}.new"));
     let made = compile(&folder, &built);
