@@ -13,7 +13,7 @@ use belay_sys::{Attributes, Step};
 
 use crate::error::{Error, Result};
 use crate::places::{Layout, Place};
-use crate::policy::{Access, Identity, Kept, Limits, Network, Policy};
+use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Shown};
 
 /// The largest file that is copied for a program; larger ones are granted as they are or not at all.
 const COPY_BYTES_MAX: u64 = 64 << 20;
@@ -91,6 +91,9 @@ pub(crate) fn root(layout: &Layout, policy: &Policy, terminal: Option<&Path>) ->
     for (path, text) in &layout.links {
         composer.parents(path)?;
         composer.steps.push(Step::Link { path: relative(path)?, target: text_of(text.as_os_str().as_bytes())? });
+    }
+    for shown in &policy.shown {
+        composer.shown(shown)?;
     }
     composer.finish();
     Ok(composer.steps)
@@ -176,6 +179,15 @@ impl Composer {
             }
             Access::Hidden => self.mask(to, place.directory),
         }
+        Ok(())
+    }
+
+    fn shown(&mut self, shown: &Shown) -> Result<()> {
+        self.parents(&shown.at)?;
+        let to = relative(&shown.at)?;
+        self.steps.push(Step::File { path: to.clone(), mode: 0o644, bytes: Vec::new() });
+        let from = text_of(shown.from.as_os_str().as_bytes())?;
+        self.steps.push(Step::Bind { from, to, attributes: READ_ONLY });
         Ok(())
     }
 

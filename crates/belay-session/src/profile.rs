@@ -139,6 +139,7 @@ impl Profile {
         Policy {
             grants,
             kept: Vec::new(),
+            shown: Vec::new(),
             network,
             identity,
             limits: self.limits,

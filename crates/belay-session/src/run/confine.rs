@@ -9,10 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Kept, Layer, Network, Policy};
+use belay_jail::{Access, Identity, Kept, Layer, Network, Policy, Shown};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
+use super::agent;
 use super::record::RunRecord;
 use crate::ephemeral;
 use crate::error::{Error, Result};
@@ -21,6 +22,11 @@ use crate::workspace::Workspace;
 
 /// Who root believes to be in a jail.
 const ROOT_INSIDE: Identity = Identity { uid: 1000, gid: 1000 };
+/// Where a jail shows what is belay's.
+const SHOWN_SOCKET: &str = "/run/belay/agent.sock";
+const SHOWN_PROGRAMS: &str = "/run/belay/bin";
+/// How a command inside finds the socket.
+const SOCKET_VARIABLE: &str = "BELAY_AGENT_SOCK";
 
 /// What shall keep a command in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +76,8 @@ pub struct Den {
     pub profiles: Profiles,
     /// The person's home.
     pub home: PathBuf,
+    /// The program belay, which a jail shows.
+    pub program: Option<PathBuf>,
 }
 
 /// What to start under which confinement.
@@ -158,11 +166,25 @@ pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -
     let last = policy.grants.pop();
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
     policy.grants.extend(last);
+    policy.shown = shown(record, den, workspace);
     if wanted.ephemeral {
         keep_apart(&mut policy, workspace.home().kept_of(&record.id, workspace.path()))?;
     }
     let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
     Ok((policy, patterns))
+}
+
+/// The way to ask this run, and the program that does; unless a grant stands where they would be shown.
+fn shown(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -> Vec<Shown> {
+    let socket = workspace.home().run_dir(&record.id).join(agent::SOCKET);
+    let variable = Some(SOCKET_VARIABLE.to_owned());
+    let mut shown = vec![Shown { from: socket, at: SHOWN_SOCKET.into(), variable }];
+    shown.extend(den.program.clone().map(|from| {
+        let at = Path::new(SHOWN_PROGRAMS).join("belay");
+        Shown { from, at, variable: None }
+    }));
+    shown.retain(|one| one.from.exists());
+    shown
 }
 
 /// The workspace becomes a private directory whose changes are kept; a jail without namespaces has none.
@@ -191,9 +213,14 @@ pub(super) fn hold(
         let at = variable.iter().position(|byte| *byte == b'=')?;
         Some((&variable[..at], &variable[at + 1..]))
     });
+    let mut env = belay_jail::scrub(variables, patterns);
+    if let Some((_, path)) = env.iter_mut().find(|(name, _)| name == b"PATH") {
+        // Last, so that somebody who has installed belay is given that one.
+        path.extend_from_slice(format!(":{SHOWN_PROGRAMS}").as_bytes());
+    }
     let launch = belay_jail::Launch {
         argv: command.argv.to_vec(),
-        env: belay_jail::scrub(variables, patterns),
+        env,
         directory: command.cwd.to_owned(),
         stdio: Some(command.stdio),
         session: true,
