@@ -14,6 +14,8 @@ pub struct Policy {
     pub kept: Vec<Kept>,
     /// Files that are shown at another path than their own.
     pub shown: Vec<Shown>,
+    /// Files that hold something else inside; where the root is the machine's own, they do not.
+    pub replaced: Vec<Replaced>,
     /// What of the network is there.
     pub network: Network,
     /// Who the program believes to be.
@@ -57,6 +59,15 @@ pub struct Shown {
     pub at: PathBuf,
     /// A variable that tells the program the path at which it can use it.
     pub variable: Option<String>,
+}
+
+/// A file that can be read and holds something else inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The file, without links; one that is not there, or is not granted, is left out.
+    pub path: PathBuf,
+    /// What it holds inside.
+    pub bytes: Vec<u8>,
 }
 
 /// How something can be reached.
@@ -144,6 +155,7 @@ mod tests {
             grants: grants.iter().map(|(path, access)| Grant::new(path, *access)).collect(),
             kept: Vec::new(),
             shown: Vec::new(),
+            replaced: Vec::new(),
             network: Network::None,
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),

@@ -57,6 +57,7 @@ impl World {
             grants,
             kept: Vec::new(),
             shown: Vec::new(),
+            replaced: Vec::new(),
             network: Network::None,
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),

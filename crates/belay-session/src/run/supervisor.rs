@@ -86,7 +86,8 @@ impl<'w> Supervisor<'w> {
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
         let helpers = Helpers::default();
         if let Some(answerer) = host.answerer.filter(|_| record.confinement.engine != Engine::None) {
-            agent::listen(&dir, &record.id, answerer, helpers.clone()).map_err(Error::run("open the agent's socket"))?;
+            agent::listen(&dir, &record.id, answerer, helpers.clone())
+                .map_err(Error::run("open the agent's socket"))?;
         }
         record.supervisor = ProcessName::of(std::process::id());
         record.save(workspace.home().disk(), false)?;

@@ -9,6 +9,7 @@ mod ephemeral;
 mod erasing;
 mod full_disk;
 mod hostile;
+mod inside;
 mod interrupted;
 mod jailed;
 mod keyboard;

@@ -48,7 +48,9 @@ fn a_question_is_a_line_and_so_is_its_answer() {
 #[test]
 fn nonsense_is_refused_and_harms_nobody() {
     let (_dir, socket) = place();
-    for nonsense in [&b"\n"[..], b"{}\n", b"{\"argv\":[],\"more\":1}\n", b"{\"argv\":[\"x\"]}", b"\xff\xfe\n", b"[[[[\n"] {
+    for nonsense in
+        [&b"\n"[..], b"{}\n", b"{\"argv\":[],\"more\":1}\n", b"{\"argv\":[\"x\"]}", b"\xff\xfe\n", b"[[[[\n"]
+    {
         assert!(send(&socket, nonsense).starts_with("{\"refused\":"), "{nonsense:?}");
     }
     assert_eq!(send(&socket, b""), "");
@@ -98,10 +100,11 @@ fn a_long_answer_is_cut_and_says_so() {
 
 #[test]
 fn damaged_questions_never_panic() {
-    let valid: Vec<Vec<u8>> = [words(&["snapshot", "--label", "näme"]), AgentCall { cwd: Raw::from(&b"/\xff"[..]), ..words(&[]) }]
-        .iter()
-        .map(|call| [serde_json::to_vec(call).unwrap(), b"\n".to_vec()].concat())
-        .collect();
+    let valid: Vec<Vec<u8>> =
+        [words(&["snapshot", "--label", "näme"]), AgentCall { cwd: Raw::from(&b"/\xff"[..]), ..words(&[]) }]
+            .iter()
+            .map(|call| [serde_json::to_vec(call).unwrap(), b"\n".to_vec()].concat())
+            .collect();
     fuzz("questions", &valid, |bytes| {
         if let Ok(Some(call)) = read_call(&mut &*bytes) {
             let again = serde_json::to_vec(&call).unwrap();
