@@ -15,6 +15,7 @@ mod lost;
 mod record;
 mod start;
 mod still;
+mod storm;
 mod supervisor;
 mod tally;
 mod tree;
@@ -50,6 +51,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// What a storm deleted is back; or why not all of it.
+    Undone(Option<String>),
     /// A snapshot was taken, or not.
     Taken(Box<captures::Done>),
 }

@@ -22,6 +22,7 @@ mod rewinding;
 mod running;
 mod settings;
 mod snapshots;
+mod storm;
 mod terminal;
 mod upkeep;
 mod watching;
