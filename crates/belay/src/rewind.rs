@@ -7,7 +7,7 @@ use belay_session::store::MtimePolicy;
 use belay_session::{Goal, NewerEdit, Outcome, RewindKind, RewindPlan, RewindRequest, Stage, Workspace};
 use serde_json::json;
 
-use crate::commands::rollback::{How, Mtime};
+use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::{Kind, Result};
 use crate::ui::escape::printable;
@@ -25,10 +25,7 @@ pub(crate) fn rewind(
     paths: Vec<Vec<u8>>,
     how: &How,
 ) -> Result<ExitCode> {
-    let mtime = how.mtime.map(|mtime| match mtime {
-        Mtime::Exact => MtimePolicy::Exact,
-        Mtime::Fresh => MtimePolicy::Fresh,
-    });
+    let mtime = how.mtime.map(Into::into);
     let request = RewindRequest { goal, paths, mtime };
     warn_of_runs(context, workspace)?;
     if how.dry_run {
