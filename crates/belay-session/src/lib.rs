@@ -62,6 +62,7 @@ pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage
 pub use present::Tree;
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
+pub use recover::Interrupted;
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{

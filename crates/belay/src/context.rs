@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, LostRun, Override, Recovered, Settings, Sources,
-    Text, Work, Workspace,
+    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, Interrupted, LostRun, Override, Recovered,
+    Settings, Sources, Text, Work, Workspace,
 };
 
 use crate::args::Global;
@@ -117,6 +117,11 @@ impl<'u> Context<'u> {
         Work { progress: meter, stop: &STOP }
     }
 
+    /// Work that `meter` watches and that Ctrl-C ends at once, because nothing has to be put in order then.
+    pub(crate) fn watched(meter: &Meter) -> Work<'_> {
+        Work { progress: meter, stop: &STOP }
+    }
+
     /// The configuration files and variables.
     pub(crate) fn sources(&self) -> Result<Sources> {
         let overrides = self.environment.overrides.iter();
@@ -133,10 +138,19 @@ impl<'u> Context<'u> {
             self.ui.say(news);
         }
         let meter = self.ui.meter("Recovering");
-        for recovered in workspace.recover(self.work(&meter))? {
-            self.report_recovery(&recovered);
+        let interrupted = workspace.interrupted()?;
+        for Interrupted { kind, at, target } in &interrupted {
+            let (kind, when) = (kind.name(), quantity::moment(*at));
+            self.ui.warn(format_args!("an interrupted {kind} to {target}, of {when}, is being finished"));
         }
-        for lost in workspace.recover_runs(self.work(&meter))? {
+        if !interrupted.is_empty() {
+            for recovered in workspace.recover(self.work(&meter))? {
+                meter.phase("Recovering");
+                self.report_recovery(&recovered);
+            }
+        }
+        for lost in workspace.recover_runs(Self::watched(&meter))? {
+            meter.phase("Recovering");
             self.report_lost(&lost);
         }
         Ok(())
