@@ -49,7 +49,11 @@ impl Workspace<'_> {
             return Ok(Vec::new());
         }
         match self.lock_rollback()? {
-            Some(_lock) => self.recover_locked(work),
+            Some(_lock) => {
+                let recovered = self.recover_locked(work);
+                self.release_survivors()?;
+                recovered
+            }
             // Nobody died: another process is in the middle of it.
             None => Ok(Vec::new()),
         }

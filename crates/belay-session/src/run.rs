@@ -9,6 +9,8 @@ mod client;
 mod confine;
 mod console;
 mod control;
+mod halt;
+mod held;
 mod journal;
 mod lost;
 mod record;
@@ -48,6 +50,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A command waits for a snapshot before its first instruction.
+    Held(belay_trace::Held),
     /// A snapshot was taken, or not.
     Taken(Box<captures::Done>),
 }

@@ -45,6 +45,11 @@ pub(crate) fn warn_of_runs(context: &Context<'_>, workspace: &Workspace<'_>) -> 
         context.ui.warn(format_args!("{}{label} still runs here and may write again", run.id));
         context.ui.hint(format_args!("`belay stop {}` ends it first", run.id));
     }
+    for (run, left) in workspace.outlived_runs()? {
+        let left = quantity::count(left.len() as u64, "process");
+        context.ui.warn(format_args!("{left} of {} may write here again, although the run is over", run.id));
+        context.ui.hint(format_args!("`belay stop {}` ends what is left of it first", run.id));
+    }
     Ok(())
 }
 
