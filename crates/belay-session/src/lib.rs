@@ -66,8 +66,9 @@ pub use recover::Interrupted;
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    Answer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host, LostRun, Outlived, ProcessName, Reach,
-    Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals, TerminalSize, inherited, supervise,
+    AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
+    LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
+    TerminalSize, ask_run, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};

@@ -4,6 +4,7 @@
 //! - The command is held until the tracer is attached, so that nothing runs unseen.
 //! - Nobody holds the run up: snapshots are taken on a thread beside it, clients are let go when they stop listening.
 
+mod agent;
 mod captures;
 mod client;
 mod confine;
@@ -34,6 +35,7 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
+pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
 pub use client::{RunClient, inherited};
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub use lost::{LostRun, Outlived};
@@ -83,6 +85,8 @@ pub struct Host {
     pub channel: Option<UnixStream>,
     /// What a jail is made from.
     pub den: Den,
+    /// Who answers what a confined command asks; without it nobody does.
+    pub answerer: Option<Answerer>,
     /// Set when the supervisor is to stop.
     pub stop: &'static AtomicBool,
 }

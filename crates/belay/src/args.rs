@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Demo(c::demo::Args),
     Completions(c::completions::Args),
     #[command(hide = true)]
+    Answer(c::answer::Args),
+    #[command(hide = true)]
     Supervise(c::supervise::Args),
     #[command(hide = true)]
     Util(c::util::Args),

@@ -6,6 +6,7 @@ use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::Result;
 
+pub(crate) mod answer;
 pub(crate) mod attach;
 pub(crate) mod audit;
 pub(crate) mod blame;
@@ -86,6 +87,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Trust(args) => trust::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
+        Command::Answer(args) => answer::run(context, args),
         Command::Supervise(args) => supervise::run(context, args),
         Command::Util(args) => util::run(context, args),
     }

@@ -76,7 +76,8 @@ impl Supervisor<'_> {
             None => (None, Isolation::None),
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
-        self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
+        let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
+        self.tree = tree.map(|tree| tree.sparing(tracer, self.helpers.clone()));
         self.announce_start()?;
         // Told before the command shows anything, so that it does not find a word of ours on its screen.
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));

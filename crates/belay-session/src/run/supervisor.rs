@@ -12,8 +12,9 @@ use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
 
+use super::agent::{self, Helpers};
 use super::captures::{Captures, Job};
-use super::confine::Den;
+use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
 use super::held::Holds;
@@ -54,6 +55,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) pump: Option<std::thread::JoinHandle<()>>,
     pub(super) env: Vec<Vec<u8>>,
     pub(super) den: Den,
+    pub(super) helpers: Helpers,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -84,6 +86,11 @@ impl<'w> Supervisor<'w> {
         let control = Control::new(wakes.clone(), terminal.clone());
         control.listen(&dir).map_err(Error::run("open the control socket"))?;
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
+        let helpers = Helpers::default();
+        if let Some(answerer) = host.answerer.filter(|_| record.confinement.engine != Engine::None) {
+            agent::listen(&dir, &record.id, answerer, helpers.clone())
+                .map_err(Error::run("open the agent's socket"))?;
+        }
         record.supervisor = ProcessName::of(std::process::id());
         record.save(workspace.home().disk(), false)?;
         let now = At::from(workspace.home().options.clock.now());
@@ -100,6 +107,7 @@ impl<'w> Supervisor<'w> {
             pump: None,
             env: host.env,
             den: host.den,
+            helpers,
             tree: None,
             tracer: None,
             journal: None,
@@ -479,7 +487,9 @@ impl<'w> Supervisor<'w> {
             unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
-        let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
+        for socket in ["control.sock", agent::SOCKET] {
+            let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join(socket));
+        }
         saved?;
         result
     }

@@ -13,6 +13,7 @@ use belay_event::Degraded;
 use belay_sys::Cgroup;
 
 use super::halt;
+use super::agent::Helpers;
 use super::record::RunLimits;
 use crate::trigger::Activity;
 
@@ -29,8 +30,9 @@ const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 /// The processes of a run.
 pub(super) struct Tree {
     group: Option<Groups>,
-    /// A child of ours that is none of the run's.
+    /// Children of ours that are none of the run's.
     tracer: Option<u32>,
+    helpers: Helpers,
     /// Processes that were stopped by signals, to be continued.
     stopped: Vec<u32>,
     last_look: Option<(Instant, Usage)>,
@@ -68,12 +70,12 @@ impl Tree {
             let how = if reaper.is_ok() { "processes are found one by one" } else { "orphans may be missed" };
             degraded.push(Degraded { layer: "freeze".into(), why: format!("no control group: {error}; {how}") });
         });
-        Tree { group: group.ok(), tracer: None, stopped: Vec::new(), last_look: None }
+        Tree { group: group.ok(), tracer: None, helpers: Helpers::default(), stopped: Vec::new(), last_look: None }
     }
 
-    /// The same, knowing the process that traces the others.
-    pub(super) fn sparing(self, tracer: Option<u32>) -> Tree {
-        Tree { tracer, ..self }
+    /// The same, knowing the process that traces the others, and those that answer for us.
+    pub(super) fn sparing(self, tracer: Option<u32>, helpers: Helpers) -> Tree {
+        Tree { tracer, helpers, ..self }
     }
 
     /// The tracer's view of the group.
@@ -127,7 +129,8 @@ impl Tree {
             Some(group) => group.outer.pids(),
             None => belay_sys::descendants(own),
         };
-        let is_ours = |pid: &u32| *pid != own && Some(*pid) != self.tracer && is_running(*pid);
+        let is_helper = |pid: u32| Some(pid) == self.tracer || self.helpers.has(pid);
+        let is_ours = |pid: &u32| *pid != own && !is_helper(*pid) && is_running(*pid);
         found.unwrap_or_default().into_iter().filter(is_ours).collect()
     }
 

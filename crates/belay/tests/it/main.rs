@@ -10,6 +10,7 @@ mod erasing;
 mod full_disk;
 mod held;
 mod hostile;
+mod inside;
 mod interrupted;
 mod jailed;
 mod keyboard;
