@@ -7,7 +7,9 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod bisect;
 mod blame;
+mod blend;
 mod budget;
 mod cause;
 mod changes;
@@ -16,6 +18,7 @@ mod config;
 mod ephemeral;
 mod error;
 mod forget;
+mod fork;
 #[cfg(test)]
 #[path = "fuzz/tests.rs"]
 mod fuzz;
@@ -27,6 +30,7 @@ mod log;
 mod maintenance;
 mod nearest;
 mod outer;
+mod overlay;
 mod pools;
 mod present;
 mod profile;
@@ -47,6 +51,7 @@ mod trust;
 mod workspace;
 
 pub use blame::{Blame, BlamedLine, Interval, Touch};
+pub use blend::{Brought, Choice, Draft, Incoming};
 pub use budget::Budget;
 pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
 pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
@@ -55,11 +60,12 @@ pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use ephemeral::Written;
 pub use error::{Error, Result};
 pub use forget::{Elsewhere, Forget, ForgetReport};
+pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
-pub use present::Tree;
+pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use recover::Interrupted;

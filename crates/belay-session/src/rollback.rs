@@ -183,8 +183,23 @@ impl Workspace<'_> {
 
     /// The lock that one rollback of this workspace holds at a time.
     pub(crate) fn lock_rollback(&self) -> Result<Option<Lock>> {
+        self.check_unmounted()?;
         let name = self.file("rollback.lock");
         self.home.disk().lock(&name, LockMode::Exclusive, false).map_err(Error::disk("lock", &name))
+    }
+
+    /// A layer that a run has mounted must not be changed beside it: the run would see neither the old nor the new.
+    fn check_unmounted(&self) -> Result<()> {
+        if self.layer().is_none() {
+            return Ok(());
+        }
+        match self.home.open_runs(&self.id)?.into_iter().find(|run| run.is_live()) {
+            Some(run) => {
+                let fork = self.home.fork_of(&self.id)?.map_or_else(|| self.id.clone(), |fork| fork.name);
+                Err(Error::ForkBusy { fork, run: run.id })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The plan from one snapshot to another, both in the store.
@@ -200,8 +215,7 @@ impl Workspace<'_> {
         let request =
             SnapshotRequest { kind: Kind::Safety, origin: Origin::Auto, description, ..SnapshotRequest::default() };
         let safety = self.name(&captured, &request)?;
-        // The next capture is slower without it, and no less right.
-        let _ = captured.save_cache();
+        self.remember(&captured);
         Ok(safety)
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod audit;
 pub(crate) mod blame;
 pub(crate) mod cat;
 pub(crate) mod changes;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -20,11 +21,14 @@ pub(crate) mod discard;
 pub(crate) mod du;
 pub(crate) mod find;
 pub(crate) mod forget;
+pub(crate) mod fork;
+pub(crate) mod forks;
 pub(crate) mod gc;
 pub(crate) mod history;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod pick;
 pub(crate) mod profile;
 pub(crate) mod redo;
 pub(crate) mod restore;
@@ -67,6 +71,10 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Rollback(args) => rollback::run(context, args),
         Command::Review(args) => review::run(context, args),
         Command::Discard(args) => discard::run(context, args),
+        Command::Fork(args) => fork::run(context, args),
+        Command::Forks(args) => forks::run(context, args),
+        Command::Compare(args) => compare::run(context, args),
+        Command::Pick(args) => pick::run(context, args),
         Command::Undo(args) => undo::run(context, args),
         Command::Redo(args) => redo::run(context, args),
         Command::Restore(args) => restore::run(context, args),

@@ -7,13 +7,13 @@ use std::sync::atomic::AtomicBool;
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, Interrupted, LostRun, Override, Recovered,
+    Arrival, Clock, Consent, Error, Fork, Format, Home, HomeOptions, Ids, Interrupted, LostRun, Override, Recovered,
     Settings, Sources, Text, Work, Workspace,
 };
 
 use crate::args::Global;
 use crate::environment::{self, Environment};
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Kind, Result};
 use crate::ui::{Meter, Ui, escape, quantity};
 use crate::{summary, view};
 
@@ -91,8 +91,18 @@ impl<'u> Context<'u> {
         Ok(self.pinned.is_none() && self.directory()?.join(typed).symlink_metadata().is_ok())
     }
 
-    /// The known workspace that holds the directory; an interrupted rollback in it is dealt with first.
+    /// The known workspace that holds the directory, or the fork of it that is meant; an interrupted rollback in it is
+    /// dealt with first.
     pub(crate) fn workspace<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
+        let origin = self.origin(home)?;
+        match &self.global.fork {
+            Some(name) => Ok(self.open_fork(&origin, name)?.0),
+            None => Ok(origin),
+        }
+    }
+
+    /// The known workspace that holds the directory, whichever fork is meant.
+    pub(crate) fn origin<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
         let directory = self.anchor()?;
         let found = home.find(&directory, &self.sources()?)?;
         let workspace = found.ok_or_else(|| not_a_workspace(&directory))?;
@@ -100,16 +110,48 @@ impl<'u> Context<'u> {
         Ok(workspace)
     }
 
+    /// A fork of the workspace, with a word on what its origin changed since.
+    pub(crate) fn open_fork<'h>(&self, origin: &Workspace<'h>, name: &str) -> Result<(Workspace<'h>, Fork)> {
+        let meter = self.ui.meter("Looking");
+        let (opened, fork, pinned) = origin.open_fork(name, &self.sources()?, self.work(&meter))?;
+        drop(meter);
+        if pinned.seen > 0 {
+            self.ui.warn(format_args!(
+                "{} changed in the workspace while {} is in use, and may be seen there as well",
+                quantity::count(pinned.seen, "path"),
+                fork.name
+            ));
+        }
+        self.welcome(&opened)?;
+        Ok((opened, fork))
+    }
+
+    /// Whether a command that cannot be about a fork was told to be.
+    pub(crate) fn refuse_fork(&self, command: &str) -> Result<()> {
+        match &self.global.fork {
+            Some(_) => Err(Failure::new(Kind::Usage, format!("`belay {command}` is about all forks")).untouched()),
+            None => Ok(()),
+        }
+    }
+
     /// The workspace that holds `directory`, which becomes one if none does, or in any case with `here`.
     pub(crate) fn workspace_or_new<'h>(&self, home: &'h Home, directory: &Path, here: bool) -> Result<Workspace<'h>> {
-        let consent = Consent { yes_really: self.global.yes_really, home: self.environment.user_home.as_deref() };
+        let consent = self.consent();
         let sources = self.sources()?;
         let workspace = match here {
             true => home.create(directory, consent, &sources)?,
             false => home.find_or_create(directory, consent, &sources)?,
         };
         self.welcome(&workspace)?;
-        Ok(workspace)
+        match &self.global.fork {
+            Some(name) => Ok(self.open_fork(&workspace, name)?.0),
+            None => Ok(workspace),
+        }
+    }
+
+    /// How whoever makes a workspace is asked about their own home.
+    pub(crate) fn consent(&self) -> Consent<'_> {
+        Consent { yes_really: self.global.yes_really, home: self.environment.user_home.as_deref() }
     }
 
     /// The path beneath the workspace that the user calls `path`, perhaps through a link outside of it.

@@ -3,6 +3,7 @@
 //! The only crate that prints, and the only one that reads the environment.
 
 mod args;
+mod bring;
 mod commands;
 mod context;
 mod environment;

@@ -165,7 +165,8 @@ fn clash_words(clash: Clash) -> &'static str {
     }
 }
 
-fn clash_name(clash: Clash) -> &'static str {
+/// The reason for which a path stays, for scripts.
+pub(crate) fn clash_name(clash: Clash) -> &'static str {
     match clash {
         Clash::BothChanged => "both-changed",
         Clash::NotText => "not-text",
@@ -181,9 +182,14 @@ fn clash_name(clash: Clash) -> &'static str {
 }
 
 fn conflict_json(conflict: &Conflict) -> Value {
+    conflict_object(conflict, clash_name(conflict.clash))
+}
+
+/// A path that stays, as JSON.
+pub(crate) fn conflict_object(conflict: &Conflict, why: &str) -> Value {
     let mut object = Map::new();
     put_path(&mut object, "path", &conflict.path);
-    object.insert("why".to_owned(), clash_name(conflict.clash).into());
+    object.insert("why".to_owned(), why.into());
     if let Some(beside) = &conflict.beside {
         put_path(&mut object, "beside", beside);
     }

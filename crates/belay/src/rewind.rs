@@ -100,7 +100,7 @@ fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest
 fn newer_edits(workspace: &Workspace<'_>, plan: &RewindPlan) -> Result<Vec<NewerEdit>> {
     match plan.kind {
         RewindKind::Rollback | RewindKind::Restore => Ok(workspace.newer_edits(plan)?),
-        RewindKind::Undo | RewindKind::Redo | RewindKind::Revert => Ok(Vec::new()),
+        RewindKind::Undo | RewindKind::Redo | RewindKind::Revert | RewindKind::Pick => Ok(Vec::new()),
     }
 }
 
@@ -144,7 +144,7 @@ fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
     view::say_left(ui, &outcome.left);
     let back = match outcome.kind {
         RewindKind::Undo => "belay redo",
-        RewindKind::Rollback | RewindKind::Restore | RewindKind::Redo | RewindKind::Revert => "belay undo",
+        _ => "belay undo",
     };
     ui.say(format_args!("\nTo undo: {back}"));
 }

@@ -9,14 +9,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Kept, Layer, Network, Policy, Replaced, Shown};
+use belay_jail::{Access, Identity, Layer, Network, Policy, Replaced, Shown};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
 use super::agent;
 use super::record::RunRecord;
-use crate::ephemeral;
 use crate::error::{Error, Result};
+use crate::overlay::Overlay;
 use crate::profile::{Ground, Profiles};
 use crate::workspace::Workspace;
 
@@ -172,8 +172,12 @@ pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -
     if belay_sys::is_root() {
         policy.replaced = accounts(&den.home);
     }
-    if wanted.ephemeral {
-        keep_apart(&mut policy, workspace.home().kept_of(&record.id, workspace.path()))?;
+    if let Some(layer) = workspace.layer() {
+        keep_apart(&mut policy, layer);
+    } else if wanted.ephemeral {
+        let layer = workspace.home().layer_of(&record.id, workspace.path());
+        layer.prepare()?;
+        keep_apart(&mut policy, &layer);
     }
     let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
     Ok((policy, patterns))
@@ -211,14 +215,13 @@ fn accounts(home: &Path) -> Vec<Replaced> {
 }
 
 /// The workspace becomes a private directory whose changes are kept; a jail without namespaces has none.
-fn keep_apart(policy: &mut Policy, kept: Kept) -> Result<()> {
-    ephemeral::prepare(&kept).map_err(Error::path("make", &kept.changes))?;
+fn keep_apart(policy: &mut Policy, layer: &Overlay) {
+    let kept = layer.kept().clone();
     for grant in policy.grants.iter_mut().filter(|grant| grant.path == kept.path) {
         grant.access = Access::Private;
     }
     policy.kept.push(kept);
     policy.without_namespaces = false;
-    Ok(())
 }
 
 fn own_identity() -> Identity {

@@ -90,7 +90,8 @@ impl Supervisor<'_> {
         let options = Options {
             workspace: self.workspace.path().to_owned(),
             exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
-            files: true,
+            // What is written to a layer is nowhere in the directory.
+            files: !self.workspace.is_layered(),
             engine: Engine::Best,
             group: tree.and_then(Tree::group),
         };

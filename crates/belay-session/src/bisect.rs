@@ -1,0 +1,1 @@
+//! Finding the first snapshot at which a command fails.
