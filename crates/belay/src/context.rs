@@ -71,6 +71,11 @@ impl<'u> Context<'u> {
         }
     }
 
+    /// Whether a home directory or `/` may be a workspace.
+    pub(crate) fn yes_really(&self) -> bool {
+        self.global.yes_really
+    }
+
     /// The known workspace that holds the directory; an interrupted rollback in it is dealt with first.
     pub(crate) fn workspace<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
         let directory = self.directory()?;
