@@ -14,6 +14,7 @@ mod budget;
 mod cause;
 mod changes;
 mod clock;
+mod compact;
 mod config;
 mod ephemeral;
 mod error;

@@ -104,6 +104,7 @@ pub(crate) enum Command {
     Why(c::why::Args),
     Config(c::config::Args),
     Trust(c::trust::Args),
+    Mcp(c::mcp::Args),
     Demo(c::demo::Args),
     Completions(c::completions::Args),
     #[command(hide = true)]

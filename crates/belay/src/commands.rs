@@ -29,6 +29,7 @@ pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod pick;
+pub(crate) mod mcp;
 pub(crate) mod profile;
 pub(crate) mod redo;
 pub(crate) mod restore;
@@ -93,6 +94,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
+        Command::Mcp(args) => mcp::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
         Command::Answer(args) => answer::run(context, args),

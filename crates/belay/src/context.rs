@@ -81,6 +81,11 @@ impl<'u> Context<'u> {
         }
     }
 
+    /// Whether a home directory or `/` may be a workspace.
+    pub(crate) fn yes_really(&self) -> bool {
+        self.global.yes_really
+    }
+
     /// Where to look for the workspace.
     pub(crate) fn anchor(&self) -> Result<PathBuf> {
         self.pinned.clone().map_or_else(|| self.directory(), Ok)
