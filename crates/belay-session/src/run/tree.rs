@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use belay_event::Degraded;
 use belay_sys::Cgroup;
 
-use super::halt;
 use super::agent::Helpers;
+use super::halt;
 use super::record::RunLimits;
 use crate::trigger::Activity;
 

@@ -64,7 +64,7 @@ pub(crate) struct Style {
 impl Args {
     /// Whether content is shown, and not only the names of what differs.
     pub(crate) fn shows_content(&self) -> bool {
-        !self.stat && !self.name_only
+        !self.style.stat && !self.style.name_only
     }
 }
 
