@@ -5,6 +5,7 @@
 //! - a change outside of the workspace is no change;
 //! - after an overflow everything is listed again, and the dirty set is incomplete once.
 
+mod crawl;
 mod tree;
 
 use std::collections::HashSet;
