@@ -33,6 +33,7 @@ use crate::workspace::Workspace;
 use supervisor::Supervisor;
 
 pub use client::{RunClient, inherited};
+pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_session::store::Algorithm;
 use belay_session::{
@@ -86,6 +86,7 @@ impl<'u> Context<'u> {
         let directory = self.directory()?;
         let found = home.find(&directory, &self.sources()?)?;
         let workspace = found.ok_or_else(|| not_a_workspace(&directory))?;
+        home.collect_checkouts();
         self.welcome(&workspace)?;
         Ok(workspace)
     }
@@ -104,6 +105,11 @@ impl<'u> Context<'u> {
         }
         self.welcome(&opened)?;
         Ok((opened, fork))
+    }
+
+    /// How whoever reads a hint is to begin the command that it names.
+    pub(crate) fn itself(&self) -> String {
+        self.global.fork.as_ref().map_or_else(|| "belay".to_owned(), |fork| format!("belay --fork {fork}"))
     }
 
     /// Whether a command that cannot be about a fork was told to be.
@@ -157,6 +163,11 @@ impl<'u> Context<'u> {
         // Without the handler Ctrl-C kills the process, which the store survives as well.
         let _ = belay_session::on_interrupt(&STOP);
         Work { progress: meter, stop: &STOP }
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub(crate) fn is_stopped(&self) -> bool {
+        STOP.load(Ordering::Relaxed)
     }
 
     /// The configuration files and variables.

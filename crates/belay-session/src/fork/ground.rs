@@ -82,6 +82,9 @@ impl<'h> Workspace<'h> {
 
     /// The snapshot of the origin that the layer of this workspace lies above, if it has one.
     pub(crate) fn ground(&self) -> Result<Option<Manifest>> {
+        if let Some(said) = self.said_above() {
+            return Ok(Some(said.clone()));
+        }
         let Some(ground) = self.home.fork_of(&self.id)?.and_then(|fork| fork.ground) else { return Ok(None) };
         let timeline = self.timeline()?;
         let found = timeline.get(&ground);
