@@ -72,7 +72,7 @@ impl Workspace<'_> {
         let (target, safety) =
             (Manifest::read(store, &intent.target.manifest)?, Manifest::read(store, &intent.safety.manifest)?);
         let planned = self.plan_between(&safety, &target, &intent.paths())?;
-        tidy_up(self.root(), &planned, intent.prefix.as_bytes())?;
+        tidy_up(&self.writable()?, &planned, intent.prefix.as_bytes())?;
         self.go_on(intent, &target, &safety, work)
     }
 
@@ -89,7 +89,7 @@ impl Workspace<'_> {
         let plan = self.plan_between(&captured.manifest, &safety, &intent.paths())?;
         self.name_safety(captured, &format!("before reversing {}", intent.operation))?;
         let applied = self.apply(intent, &plan, work, None)?;
-        tidy_up(self.root(), &plan, intent.prefix.as_bytes())?;
+        tidy_up(&self.writable()?, &plan, intent.prefix.as_bytes())?;
         Ok((applied.changed, applied.left))
     }
 
@@ -102,7 +102,7 @@ impl Workspace<'_> {
         let mut plan = belay_store::plan(view, now.manifest(), &links, goal, &scope, belay_sys::is_root())?;
         let mut left = narrow(&mut plan, View::stored(store), &other.root)?;
         let applied = self.apply(intent, &plan, work, None)?;
-        tidy_up(self.root(), &plan, intent.prefix.as_bytes())?;
+        tidy_up(&self.writable()?, &plan, intent.prefix.as_bytes())?;
         left.extend(applied.left);
         Ok((applied.changed, left))
     }

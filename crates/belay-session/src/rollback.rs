@@ -271,14 +271,14 @@ impl Workspace<'_> {
             stop: work.stop,
             faults,
         };
-        Ok(apply(self.home.store(), self.root(), plan, &options)?)
+        Ok(apply(self.home.store(), &self.writable()?, plan, &options)?)
     }
 
     /// Clears the intent of a rollback that failed, if nothing was changed; else the next command finishes it.
     fn abandon(&self, intent: &Intent, safety: &Snapshot, plan: &Plan, work: Work<'_>) {
         let calm = AtomicBool::new(false);
         let is_untouched = || -> Result<bool> {
-            tidy_up(self.root(), plan, intent.prefix.as_bytes())?;
+            tidy_up(&self.writable()?, plan, intent.prefix.as_bytes())?;
             let before = self.tree(safety)?;
             let look = Look { keep: Some(before.manifest()), ..Look::default() };
             let now = self.look(look, Work { stop: &calm, ..work })?;

@@ -131,6 +131,14 @@ impl<'h> Workspace<'h> {
         &self.root
     }
 
+    /// The directory as a handle through which it may be changed.
+    pub(crate) fn writable(&self) -> Result<Root> {
+        match &self.layer {
+            Some(layer) => layer.open_writable(),
+            None => self.root.try_clone().map_err(Error::path("open", &self.path)),
+        }
+    }
+
     /// How it was recognised.
     pub fn arrival(&self) -> &Arrival {
         &self.arrival

@@ -98,13 +98,18 @@ impl<'u> Context<'u> {
         drop(meter);
         if pinned.seen > 0 {
             self.ui.warn(format_args!(
-                "{} changed in the workspace while {} is in use, and may be seen there as well",
+                "{} changed in the workspace since, and may be seen in {} as well",
                 quantity::count(pinned.seen, "path"),
                 fork.name
             ));
         }
         self.welcome(&opened)?;
         Ok((opened, fork))
+    }
+
+    /// The fork that the command is about, if it is about one.
+    pub(crate) fn fork(&self) -> Option<&str> {
+        self.global.fork.as_deref()
     }
 
     /// How whoever reads a hint is to begin the command that it names.

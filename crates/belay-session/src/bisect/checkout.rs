@@ -1,5 +1,6 @@
 //! A place to try snapshots in, which is gone when it is dropped.
 
+use std::cell::RefCell;
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -7,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use belay_store::{ApplyOptions, Manifest, MtimePolicy, Scope, apply, plan};
+use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, Scope, View, apply, plan};
 
 use crate::config::Sources;
 use crate::error::{Error, Result, chain_of};
@@ -47,6 +48,8 @@ pub struct Checkout<'w, 'h> {
     /// Belay's own directory for it.
     own: PathBuf,
     kind: CheckoutKind<'h>,
+    /// What had changed beneath the layer when it was last made as a snapshot.
+    beneath: RefCell<Vec<Change>>,
 }
 
 enum CheckoutKind<'h> {
@@ -88,7 +91,7 @@ impl<'w, 'h> Checkout<'w, 'h> {
                 return Err(error);
             }
         };
-        Ok(Checkout { origin, own, kind })
+        Ok(Checkout { origin, own, kind, beneath: RefCell::default() })
     }
 
     /// Why it is a copy, and slower; none if it is a layer.
@@ -111,12 +114,13 @@ impl<'w, 'h> Checkout<'w, 'h> {
             CheckoutKind::Layered { workspace, ground } => {
                 let store = self.origin.home().store();
                 let target = Manifest::read(store, &snapshot.manifest)?;
-                let changed = self.changed_beneath(ground, work)?;
+                let beneath = self.changed_beneath(ground, work)?;
+                let changed: Vec<Vec<u8>> = beneath.iter().map(|change| change.path.clone()).collect();
+                self.beneath.replace(beneath);
                 let look = Look { keep: Some(&target), dirty: Some((ground, &changed)), ..Look::default() };
-                let now = workspace.look(look, work)?;
-                let links = now.links(store)?;
-                let view = now.view(store);
-                let plan = plan(view, now.manifest(), &links, &target, &Scope::default(), belay_sys::is_root())?;
+                let now = workspace.capture(look, work)?;
+                let (view, links) = (View::stored(store), now.manifest.links(store)?);
+                let plan = plan(view, &now.manifest, &links, &target, &Scope::default(), belay_sys::is_root())?;
                 let options = ApplyOptions {
                     // What was built for one snapshot must not seem up to date for another.
                     mtime: MtimePolicy::Fresh,
@@ -125,20 +129,25 @@ impl<'w, 'h> Checkout<'w, 'h> {
                     stop: work.stop,
                     faults: None,
                 };
-                // By a handle of this moment: the command that was tried last changed the layer through its own.
-                let root = workspace.layer().expect("a layered checkout has a layer").open()?;
-                apply(store, &root, &plan, &options)?;
+                apply(store, &workspace.writable()?, &plan, &options)?;
                 Ok(())
             }
         }
     }
 
     /// What somebody changed in the workspace since the bisection began; the layer would show it.
-    fn changed_beneath(&self, ground: &Manifest, work: Work<'_>) -> Result<Vec<Vec<u8>>> {
+    fn changed_beneath(&self, ground: &Manifest, work: Work<'_>) -> Result<Vec<Change>> {
         let then = crate::present::Tree::stored(ground.clone());
         let now = self.origin.look(Look { keep: Some(ground), ..Look::default() }, work)?;
-        let changes = self.origin.changes(&then, &now, &Scope::default())?;
-        Ok(changes.into_iter().map(|change| change.path).collect())
+        self.origin.changes(&then, &now, &Scope::default())
+    }
+
+    /// Whether nothing changed beneath the layer since it was made as a snapshot, so that what was tried was just that.
+    pub fn is_undisturbed(&self, work: Work<'_>) -> Result<bool> {
+        match &self.kind {
+            CheckoutKind::Layered { ground, .. } => Ok(*self.beneath.borrow() == self.changed_beneath(ground, work)?),
+            CheckoutKind::Extracted { .. } => Ok(true),
+        }
     }
 
     /// Tries the program in the checkout; in a jail if there is one.

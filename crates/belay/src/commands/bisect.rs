@@ -59,6 +59,8 @@ Examples:
   belay bisect --since '2h ago' -- cargo test parser
   belay bisect --since before-refactor --until @latest -- sh -c 'test -s config.json'";
 
+/// How often a snapshot is tried again when the workspace changed meanwhile.
+const TRIES_MAX: usize = 3;
 /// With this exit code a command says that it cannot tell.
 const CANNOT_TELL: i32 = 125;
 
@@ -117,9 +119,6 @@ fn try_one(
     at: usize,
     args: &Args,
 ) -> Result<Tried> {
-    let meter = context.ui.meter("Checking out");
-    checkout.go_to(snapshot, context.work(&meter))?;
-    drop(meter);
     let argv: Vec<Vec<u8>> = args.command.iter().map(|word| word.as_bytes().to_vec()).collect();
     let profile = args.profile.clone().unwrap_or_else(|| suits(&argv[0]).to_owned());
     let own = profiles::read(context)?;
@@ -133,10 +132,22 @@ fn try_one(
     let output = output.map_err(|error| Failure::system("cannot use standard error", &error))?;
     let program =
         Program { argv: &argv, env: &env, directory: &directory, output, confinement: &confinement, den: &den };
-    let status = checkout.run(&program)?;
-    if context.is_stopped() {
-        return Err(Failure::new(Kind::Interrupted, "stopped").untouched());
+    let mut status = None;
+    for _ in 0..TRIES_MAX {
+        let meter = context.ui.meter("Checking out");
+        checkout.go_to(snapshot, context.work(&meter))?;
+        drop(meter);
+        status = Some(checkout.run(&program)?);
+        if context.is_stopped() {
+            return Err(Failure::new(Kind::Interrupted, "stopped").untouched());
+        }
+        // Somebody who worked in the workspace meanwhile may have been seen through the layer.
+        let meter = context.ui.meter("Looking");
+        if checkout.is_undisturbed(context.work(&meter))? {
+            break;
+        }
     }
+    let status = status.expect("it is tried at least once");
     let verdict = match status.code() {
         Some(0) => Verdict::Good,
         Some(CANNOT_TELL) => Verdict::Skip,

@@ -71,19 +71,19 @@ fn what_changes_in_the_workspace_meanwhile_changes_no_verdict() {
     if !has_namespaces() {
         return;
     }
-    let (mut world, ids) = world();
-    // Somebody mends the file while the bisection goes on: the checkouts still have what the snapshots have.
-    let path = world.workspace.join("number").display().to_string();
-    let mender = std::thread::spawn(move || {
-        for text in ["42\n", "43\n"].iter().cycle().take(200) {
-            std::fs::write(&path, text).unwrap();
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-    });
-    let script = "grep -q 42 number";
-    let found = world.belay(&["--json", "bisect", "--since", &ids[0], "--until", &ids[4], "--", "sh", "-c", script]);
-    mender.join().unwrap();
-    assert!(found.stdout.contains(&ids[3]) || found.code == 0, "{found}");
+    let (world, ids) = world();
+    // Somebody mends the file while it is tried: the verdict is still about what the snapshot has.
+    let mut command =
+        world.command(&["bisect", "--json", "--since", &ids[0], "--", "sh", "-c", "sleep 0.3; grep -q 42 number"]);
+    let bisection = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let forks = world.workspace.home().join("forks");
+    until("it tries", || std::fs::read_dir(&forks).is_ok_and(|entries| entries.count() == 1));
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    world.workspace.file("number", "42\n");
+    let output = bisection.wait_with_output().unwrap();
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["bad"]["id"], ids[3].as_str(), "{found}");
+    assert_eq!(world.read("number"), "42\n");
 }
 
 #[test]

@@ -148,9 +148,27 @@ fn what_is_said_of_forks() {
     hint: `belay forks` lists them
     "#);
     in_fork(&mut world, "alpha", "echo x > text");
-    assert_snapshot!(world.belay(&["compare", "alpha", "--stat"]), @"");
-    assert_snapshot!(world.belay(&["pick", "alpha", "--dry-run"]), @"");
-    assert_snapshot!(world.belay(&["pick", "alpha"]), @"");
+    assert_snapshot!(world.belay(&["compare", "alpha", "--stat"]), @"
+    exit 0
+    --- stdout
+     text | 10 +---------
+    1 path changed, 1 line added, 9 lines removed
+    ");
+    assert_snapshot!(world.belay(&["pick", "alpha", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    Bring in the fork alpha:
+      ~ text
+    --- stderr
+    Nothing was changed (dry run).
+    ");
+    assert_snapshot!(world.belay(&["pick", "alpha"]), @"
+    exit 4
+    --- stderr
+    error: this needs your consent, and there is no terminal to ask on
+      nothing was changed
+    hint: add -y to go ahead without being asked, or --dry-run to only see the plan
+    ");
     let listed = world.json(&["forks"]);
     assert_eq!((&listed["forks"][0]["name"], &listed["forks"][0]["changed"]), (&"alpha".into(), &1.into()));
     let removed = world.json(&["forks", "rm", "-y", "alpha"]);
@@ -184,9 +202,8 @@ fn one_run_at_a_time_and_only_in_a_jail() {
     assert!(world.belay(&["forks"]).stdout.contains("goes on"));
     assert_eq!(world.belay(&["forks", "rm", "-y", "alpha"]).code, 4);
     assert!(world.ok(&["compare", "alpha", "--name-only"]).contains("begun"), "it can be looked at meanwhile");
-    let run = world.json(&["runs"]).to_string();
-    let run = run.split("run_").nth(1).unwrap()[..8].to_owned();
-    world.ok(&["stop", "--now", &format!("run_{run}")]);
+    assert!(!world.ok(&["--fork", "alpha", "runs"]).is_empty() && world.ok(&["runs", "--json"]).is_empty());
+    world.ok(&["--fork", "alpha", "stop", "--now"]);
     world.ok(&["forks", "rm", "-y", "alpha"]);
 }
 
