@@ -1,12 +1,13 @@
 //! Runs whose workspace is an overlay: what they wrote lies apart, can be looked at, applied in part, or discarded.
 //!
 //! Invariants: an ephemeral run changes nothing in the workspace; what it wrote becomes an ordinary snapshot, so that
-//! applying it is a rollback to it, with a plan, a safety snapshot and an undo; it is captured before it is discarded.
+//! applying it is a merge of it, with a plan, a safety snapshot and an undo; it is captured before it is discarded.
 
 use std::path::Path;
 
 use belay_store::{Manifest, View};
 
+use crate::blend::Incoming;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::overlay::Overlay;
@@ -71,6 +72,16 @@ impl Workspace<'_> {
             }
         }
         Ok(Written { snapshot, paths })
+    }
+
+    /// What an ephemeral run wrote, to be brought into the workspace; only these paths, or all of it.
+    pub fn incoming_of(&self, run: &RunRecord, written: &Written, paths: Vec<Vec<u8>>) -> Result<Incoming> {
+        let timeline = self.timeline()?;
+        let base = run.pre_run.as_deref().and_then(|id| timeline.get(id)).cloned();
+        let base = base.ok_or_else(|| Error::NoneBefore { step: run.id.clone() })?;
+        let paths = if paths.is_empty() { written.paths.clone() } else { paths };
+        let (what, suffix) = (format!("what {} wrote", run.id), run.id.replace('_', "-"));
+        Ok(Incoming { what, suffix, base, theirs: written.snapshot.clone(), paths })
     }
 
     /// Whether something is at a path of the workspace now.

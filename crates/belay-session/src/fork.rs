@@ -328,7 +328,9 @@ impl<'h> Workspace<'h> {
             description: Some(why.to_owned()),
             ..SnapshotRequest::default()
         };
-        self.name(&captured, &request)
+        let snapshot = self.name(&captured, &request)?;
+        self.remember(&captured);
+        Ok(snapshot)
     }
 
     /// Removes a fork; its last state becomes a snapshot of this workspace, and a directory of its own stays.

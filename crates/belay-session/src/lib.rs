@@ -51,6 +51,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};
 pub use budget::Budget;

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use belay_jail::{Kept, kept_changes, merged};
+use belay_jail::{Kept, kept_changes, merged, merged_writable};
 use belay_store::Root;
 
 use crate::error::{Error, Result, chain_of};
@@ -41,9 +41,15 @@ impl Overlay {
         prepare(&self.kept).map_err(Error::path("make", &self.kept.changes))
     }
 
-    /// Both as one directory, as they are now.
+    /// Both as one directory to be read, as they are now; whoever works in it is not disturbed.
     pub(crate) fn open(&self) -> Result<Root> {
         let whole = merged(&self.kept).map_err(|error| Error::NoOverlay { why: chain_of(&error) })?;
+        Ok(Root::from_fd(whole))
+    }
+
+    /// The same to be written; nobody may work in it, and another handle of this kind ends this one.
+    pub(crate) fn open_writable(&self) -> Result<Root> {
+        let whole = merged_writable(&self.kept).map_err(|error| Error::NoOverlay { why: chain_of(&error) })?;
         Ok(Root::from_fd(whole))
     }
 

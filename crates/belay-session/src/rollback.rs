@@ -242,7 +242,7 @@ impl Workspace<'_> {
         };
         intent.write(disk, &self.id)?;
         let options = ApplyOptions { faults, ..apply_options(&intent, OnStop::OldOrHalf, work) };
-        let applied = apply(self.home.store(), self.root(), plan, &options).map_err(Error::Store);
+        let applied = apply(self.home.store(), &self.writable()?, plan, &options).map_err(Error::Store);
         let is_half = matches!(applied, Err(Error::Store(belay_store::Error::HalfDone)));
         if is_half || applied.is_err() && faults.is_some_and(has_struck_dead) {
             return applied;
@@ -264,7 +264,7 @@ impl Workspace<'_> {
         let calm = AtomicBool::new(false);
         let is_untouched = || -> Result<bool> {
             let work = Work { stop: &calm, ..work };
-            tidy_up(self.root(), plan, &apply_options(intent, OnStop::OldState, work))?;
+            tidy_up(&self.writable()?, plan, &apply_options(intent, OnStop::OldState, work))?;
             let before = self.tree(safety)?;
             let look = Look { keep: Some(before.manifest()), ..Look::default() };
             let now = self.look(look, work)?;

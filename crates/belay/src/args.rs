@@ -92,6 +92,7 @@ pub(crate) enum Command {
     History(c::history::Args),
     Changes(c::changes::Args),
     Blame(c::blame::Args),
+    Bisect(c::bisect::Args),
     Cat(c::cat::Args),
     Ls(c::ls::Args),
     Find(c::find::Args),

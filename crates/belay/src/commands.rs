@@ -9,6 +9,7 @@ use crate::error::Result;
 pub(crate) mod answer;
 pub(crate) mod attach;
 pub(crate) mod audit;
+pub(crate) mod bisect;
 pub(crate) mod blame;
 pub(crate) mod cat;
 pub(crate) mod changes;
@@ -82,6 +83,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::History(args) => history::run(context, args),
         Command::Changes(args) => changes::run(context, args),
         Command::Blame(args) => blame::run(context, args),
+        Command::Bisect(args) => bisect::run(context, args),
         Command::Cat(args) => cat::run(context, args),
         Command::Ls(args) => ls::run(context, args),
         Command::Find(args) => find::run(context, args),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_session::store::Algorithm;
 use belay_session::{
@@ -111,6 +111,7 @@ impl<'u> Context<'u> {
         let directory = self.anchor()?;
         let found = home.find(&directory, &self.sources()?)?;
         let workspace = found.ok_or_else(|| not_a_workspace(&directory))?;
+        home.collect_checkouts();
         self.welcome(&workspace)?;
         Ok(workspace)
     }
@@ -122,13 +123,23 @@ impl<'u> Context<'u> {
         drop(meter);
         if pinned.seen > 0 {
             self.ui.warn(format_args!(
-                "{} changed in the workspace while {} is in use, and may be seen there as well",
+                "{} changed in the workspace since, and may be seen in {} as well",
                 quantity::count(pinned.seen, "path"),
                 fork.name
             ));
         }
         self.welcome(&opened)?;
         Ok((opened, fork))
+    }
+
+    /// The fork that the command is about, if it is about one.
+    pub(crate) fn fork(&self) -> Option<&str> {
+        self.global.fork.as_deref()
+    }
+
+    /// How whoever reads a hint is to begin the command that it names.
+    pub(crate) fn itself(&self) -> String {
+        self.global.fork.as_ref().map_or_else(|| "belay".to_owned(), |fork| format!("belay --fork {fork}"))
     }
 
     /// Whether a command that cannot be about a fork was told to be.
@@ -187,6 +198,11 @@ impl<'u> Context<'u> {
     /// Work that `meter` watches and that Ctrl-C ends at once, because nothing has to be put in order then.
     pub(crate) fn watched(meter: &Meter) -> Work<'_> {
         Work { progress: meter, stop: &STOP }
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub(crate) fn is_stopped(&self) -> bool {
+        STOP.load(Ordering::Relaxed)
     }
 
     /// The configuration files and variables.

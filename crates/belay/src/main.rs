@@ -4,10 +4,12 @@
 
 mod args;
 mod bring;
+mod choose;
 mod commands;
 mod context;
 mod environment;
 mod error;
+mod hunks;
 mod inside;
 mod past;
 mod patch;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, OnStop, Scope, apply, plan};
+use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, OnStop, Scope, View, apply, plan};
 
 use super::{Fork, base_request};
 use crate::config::Sources;
@@ -16,7 +16,7 @@ use crate::workspace::{Work, Workspace};
 pub struct Pinned {
     /// Paths that its origin changed since, and that the fork has as they were.
     pub paths: u64,
-    /// Paths that its origin changed since, and that the fork sees changed because something goes on in it.
+    /// Paths that its origin changed since, and that the fork may see changed, mostly because something goes on in it.
     pub seen: u64,
 }
 
@@ -57,18 +57,21 @@ impl<'h> Workspace<'h> {
         if self.home.open_runs(&fork.id)?.iter().any(|run| run.is_live()) {
             return Ok(Pinned { paths: 0, seen: paths.len() as u64 });
         }
-        opened.put_back(&ground, &paths, work)?;
-        Ok(Pinned { paths: paths.len() as u64, seen: 0 })
+        let count = paths.len() as u64;
+        let hidden = opened.put_back(&ground, &paths, work)?.min(count);
+        Ok(Pinned { paths: hidden, seen: count - hidden })
     }
 
     /// Makes these paths of a layered workspace as the snapshot has them; its history is not told.
     pub(crate) fn put_back(&self, target: &Manifest, paths: &[Vec<u8>], work: Work<'_>) -> Result<u64> {
         let store = self.home.store();
         let ground = self.ground()?.ok_or_else(|| Error::ForkBaseGone(self.id.clone()))?;
-        let now = self.look(Look { keep: Some(target), dirty: Some((&ground, paths)), ..Look::default() }, work)?;
-        let links = now.links(store)?;
+        let look = Look { keep: Some(target), dirty: Some((&ground, paths)), ..Look::default() };
+        // With all its content in the store: what is to be replaced is compared with it once more.
+        let now = self.capture(look, work)?;
         let scope = Scope::new(paths.to_vec());
-        let steps = plan(now.view(store), now.manifest(), &links, target, &scope, belay_sys::is_root())?;
+        let (view, links) = (View::stored(store), now.manifest.links(store)?);
+        let steps = plan(view, &now.manifest, &links, target, &scope, belay_sys::is_root())?;
         let calm = AtomicBool::new(false);
         let options = ApplyOptions {
             mtime: MtimePolicy::Exact,
@@ -78,11 +81,14 @@ impl<'h> Workspace<'h> {
             on_stop: OnStop::OldState,
             faults: None,
         };
-        Ok(apply(store, self.root(), &steps, &options)?.changed)
+        Ok(apply(store, &self.writable()?, &steps, &options)?.changed)
     }
 
     /// The snapshot of the origin that the layer of this workspace lies above, if it has one.
     pub(crate) fn ground(&self) -> Result<Option<Manifest>> {
+        if let Some(said) = self.said_above() {
+            return Ok(Some(said.clone()));
+        }
         let Some(ground) = self.home.fork_of(&self.id)?.and_then(|fork| fork.ground) else { return Ok(None) };
         let timeline = self.timeline()?;
         let found = timeline.get(&ground);

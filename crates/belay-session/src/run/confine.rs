@@ -150,10 +150,32 @@ pub(super) fn unconfined(why: Option<String>) -> Degraded {
 
 /// The policy of a run, and the patterns of the variables that it is given.
 pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -> Result<(Policy, Vec<String>)> {
-    let (wanted, belay) = (&record.confinement, workspace.home().path());
+    let own = match record.confinement.ephemeral && workspace.layer().is_none() {
+        true => {
+            let layer = workspace.home().layer_of(&record.id, workspace.path());
+            layer.prepare()?;
+            Some(layer)
+        }
+        false => None,
+    };
+    let layer = own.as_ref().or(workspace.layer());
+    let (mut policy, patterns) =
+        policy_at(&record.confinement, den, workspace.home().path(), workspace.path(), layer)?;
+    policy.shown = shown(record, den, workspace);
+    Ok((policy, patterns))
+}
+
+/// The same for whoever works at that path, perhaps in a layer above it.
+pub(crate) fn policy_at(
+    wanted: &Confinement,
+    den: &Den,
+    belay: &Path,
+    at: &Path,
+    layer: Option<&Overlay>,
+) -> Result<(Policy, Vec<String>)> {
     let profile = den.profiles.get(&wanted.profile);
     let profile = profile.map_err(|error| Error::Confinement { why: error.to_string() })?;
-    let ground = Ground { workspace: workspace.path(), home: &den.home, belay };
+    let ground = Ground { workspace: at, home: &den.home, belay };
     let identity = if belay_sys::is_root() { ROOT_INSIDE } else { own_identity() };
     let mut policy = profile.policy(&ground, identity);
     let extra = wanted.paths.iter().map(|(path, reach)| {
@@ -168,16 +190,11 @@ pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -
     let last = policy.grants.pop();
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
     policy.grants.extend(last);
-    policy.shown = shown(record, den, workspace);
     if belay_sys::is_root() {
         policy.replaced = accounts(&den.home);
     }
-    if let Some(layer) = workspace.layer() {
+    if let Some(layer) = layer {
         keep_apart(&mut policy, layer);
-    } else if wanted.ephemeral {
-        let layer = workspace.home().layer_of(&record.id, workspace.path());
-        layer.prepare()?;
-        keep_apart(&mut policy, &layer);
     }
     let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
     Ok((policy, patterns))

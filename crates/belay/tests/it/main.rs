@@ -1,12 +1,14 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
 mod attribution;
+mod bisecting;
 mod causes;
 mod controller;
 mod demo;
 mod diff;
 mod ephemeral;
 mod erasing;
+mod forks;
 mod full_disk;
 mod held;
 mod hostile;
