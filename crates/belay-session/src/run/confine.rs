@@ -159,8 +159,7 @@ pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -
         false => None,
     };
     let layer = own.as_ref().or(workspace.layer());
-    let (mut policy, patterns) =
-        policy_at(&record.confinement, den, workspace.home().path(), workspace.path(), layer)?;
+    let (mut policy, patterns) = policy_at(&record.confinement, den, workspace.home().path(), workspace.path(), layer)?;
     policy.shown = shown(record, den, workspace);
     Ok((policy, patterns))
 }

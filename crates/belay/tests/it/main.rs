@@ -29,6 +29,7 @@ mod running;
 mod settings;
 mod snapshots;
 mod still;
+mod storm;
 mod terminal;
 mod upkeep;
 mod watching;
