@@ -39,11 +39,19 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 pub(crate) const MERGED: &str = "merged";
 
 /// A root with nothing but a directory and its kept changes.
-pub(crate) fn merged(kept: &Kept) -> Result<Vec<Step>> {
+///
+/// One that is only read has no scratch space: mounting a second time empties that, under the feet of a program.
+pub(crate) fn merged(kept: &Kept, writable: bool) -> Result<Vec<Step>> {
     let mut composer = Composer { kept: vec![kept.clone()], ..Composer::default() };
     composer.steps.push(Step::NewRoot);
     composer.directory(MERGED, 0o755);
-    composer.overlay(&kept.path, plain(MERGED))?;
+    match writable {
+        true => composer.overlay(&kept.path, plain(MERGED))?,
+        false => {
+            let layers = [&kept.changes, &kept.path].map(|layer| escape_lower(layer.as_os_str().as_bytes()));
+            composer.mount_overlay(vec![(plain("lowerdir"), Some(text_of(&layers.join(&b':'))?))], plain(MERGED));
+        }
+    }
     Ok(composer.steps)
 }
 
@@ -257,18 +265,20 @@ impl Composer {
             Some(kept) => (text_of(kept.changes.as_os_str().as_bytes())?, text_of(kept.work.as_os_str().as_bytes())?),
             None => (self.fresh_directory("upper"), self.fresh_directory("work")),
         };
-        self.steps.push(Step::Mount {
-            kind: plain("overlay"),
-            options: vec![
-                (plain("lowerdir"), Some(text_of(&escape_lower(lower.as_os_str().as_bytes()))?)),
-                (plain("upperdir"), Some(upper)),
-                (plain("workdir"), Some(work)),
-                (plain("userxattr"), None),
-            ],
-            to,
-            attributes: WRITABLE,
-        });
+        let layers = vec![
+            (plain("lowerdir"), Some(text_of(&escape_lower(lower.as_os_str().as_bytes()))?)),
+            (plain("upperdir"), Some(upper)),
+            (plain("workdir"), Some(work)),
+        ];
+        self.mount_overlay(layers, to);
         Ok(())
+    }
+
+    fn mount_overlay(&mut self, layers: Vec<(CString, Option<CString>)>, to: CString) {
+        let mut options = layers;
+        // Without an index the changes can be looked at while a program makes more of them.
+        options.extend([(plain("userxattr"), None), (plain("index"), Some(plain("off")))]);
+        self.steps.push(Step::Mount { kind: plain("overlay"), options, to, attributes: WRITABLE });
     }
 
     fn empty(&mut self, to: CString, mode: u32) {

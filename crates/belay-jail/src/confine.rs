@@ -142,11 +142,20 @@ fn variables(policy: &Policy, shown_at: fn(&Shown) -> &Path) -> Result<Vec<CStri
     policy.shown.iter().filter_map(variable).collect()
 }
 
-/// The private directory with its kept changes, as its program saw it; the handle is all that there is of it.
+/// The private directory with its kept changes, as its program sees it, to be read; the handle is all that there is of it.
 pub fn merged(kept: &Kept) -> Result<OwnedFd> {
+    hand_over(kept, false)
+}
+
+/// The same to be written, while no program runs in it: what one has open would not be seen to change.
+pub fn merged_writable(kept: &Kept) -> Result<OwnedFd> {
+    hand_over(kept, true)
+}
+
+fn hand_over(kept: &Kept, writable: bool) -> Result<OwnedFd> {
     let own = Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() };
     let mut steps = compose::identity(own);
-    steps.extend(compose::merged(kept)?);
+    steps.extend(compose::merged(kept, writable)?);
     let recipe = Recipe {
         namespaces: Namespaces::AllButNetwork,
         steps,

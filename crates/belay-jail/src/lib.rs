@@ -16,7 +16,7 @@ mod places;
 mod policy;
 mod rights;
 
-pub use confine::{Held, Launch, Layer, Running, hold, merged};
+pub use confine::{Held, Launch, Layer, Running, hold, merged, merged_writable};
 pub use environment::scrub;
 pub use error::{Error, Result};
 pub use filter::{DENIED_CALLS, DeniedCall, denied_call};

@@ -10,6 +10,8 @@ mod client;
 mod confine;
 mod console;
 mod control;
+mod halt;
+mod held;
 mod journal;
 mod lost;
 mod record;
@@ -36,6 +38,7 @@ use supervisor::Supervisor;
 
 pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
 pub use client::{RunClient, inherited};
+pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
@@ -51,6 +54,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A command waits for a snapshot before its first instruction.
+    Held(belay_trace::Held),
     /// What a storm deleted is back; or why not all of it.
     Undone(Option<String>),
     /// A snapshot was taken, or not.

@@ -3,10 +3,13 @@
 //! The only crate that prints, and the only one that reads the environment.
 
 mod args;
+mod bring;
+mod choose;
 mod commands;
 mod context;
 mod environment;
 mod error;
+mod hunks;
 mod inside;
 mod past;
 mod patch;

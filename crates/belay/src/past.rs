@@ -25,10 +25,13 @@ pub(crate) fn none_goes_on(error: Error) -> Failure {
     }
 }
 
-/// The id of the workspace that holds the current directory, if one does.
+/// The id of the workspace that holds the current directory, if one does, or of the fork of it that is meant.
 pub(crate) fn workspace_here(context: &Context<'_>, home: &Home) -> Option<String> {
     let found = home.find(&context.anchor().ok()?, &context.sources().ok()?).ok()??;
-    Some(found.id().to_owned())
+    match context.fork() {
+        Some(name) => Some(found.fork(name).ok()?.id),
+        None => Some(found.id().to_owned()),
+    }
 }
 
 /// What was refused, in words.

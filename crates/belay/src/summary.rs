@@ -167,7 +167,8 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     say_left(context, run, &farewell.left);
     if let Some(snapshot) = run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
         // By its id: `@pre-run` means another one after the next run.
-        ui.say(format_args!("{dim}To take it all back: belay rollback {snapshot}   what it did: belay log{dim:#}"));
+        let belay = context.itself();
+        ui.say(format_args!("{dim}To take it all back: {belay} rollback {snapshot}   what it did: belay log{dim:#}"));
     }
     Ok(())
 }

@@ -121,15 +121,21 @@ impl Ui {
                 .untouched()
                 .hint(hint));
         }
-        let style = style::HEADING;
-        let mut err = self.err();
-        let _ = write!(err, "{style}{question}{style:#} [y/N] ").and_then(|()| err.flush());
+        self.prompt(&format!("{question} [y/N] "));
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).map_err(Failure::output)?;
         match answer.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(()),
             _ => Err(Failure::refused("stopped at your word").untouched()),
         }
+    }
+
+    /// Writes a question and stays on its line.
+    pub(crate) fn prompt(&self, question: &str) {
+        let style = style::HEADING;
+        let mut err = self.err();
+        // A closed standard error leaves nobody to ask.
+        let _ = write!(err, "{style}{question}{style:#}").and_then(|()| err.flush());
     }
 
     /// A progress bar that shows itself when the work takes more than a second on a terminal.

@@ -16,6 +16,9 @@ _belay() {
             ",$1")
                 cmd="belay"
                 ;;
+            belay,answer)
+                cmd="belay__subcmd__answer"
+                ;;
             belay,attach)
                 cmd="belay__subcmd__attach"
                 ;;
@@ -30,6 +33,9 @@ _belay() {
                 ;;
             belay,changes)
                 cmd="belay__subcmd__changes"
+                ;;
+            belay,compare)
+                cmd="belay__subcmd__compare"
                 ;;
             belay,completions)
                 cmd="belay__subcmd__completions"
@@ -55,6 +61,12 @@ _belay() {
             belay,forget)
                 cmd="belay__subcmd__forget"
                 ;;
+            belay,fork)
+                cmd="belay__subcmd__fork"
+                ;;
+            belay,forks)
+                cmd="belay__subcmd__forks"
+                ;;
             belay,gc)
                 cmd="belay__subcmd__gc"
                 ;;
@@ -72,6 +84,12 @@ _belay() {
                 ;;
             belay,ls)
                 cmd="belay__subcmd__ls"
+                ;;
+            belay,mcp)
+                cmd="belay__subcmd__mcp"
+                ;;
+            belay,pick)
+                cmd="belay__subcmd__pick"
                 ;;
             belay,profile)
                 cmd="belay__subcmd__profile"
@@ -166,6 +184,27 @@ _belay() {
             belay__subcmd__config__subcmd__help,list)
                 cmd="belay__subcmd__config__subcmd__help__subcmd__list"
                 ;;
+            belay__subcmd__forks,help)
+                cmd="belay__subcmd__forks__subcmd__help"
+                ;;
+            belay__subcmd__forks,list)
+                cmd="belay__subcmd__forks__subcmd__list"
+                ;;
+            belay__subcmd__forks,rm)
+                cmd="belay__subcmd__forks__subcmd__rm"
+                ;;
+            belay__subcmd__forks__subcmd__help,help)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__help"
+                ;;
+            belay__subcmd__forks__subcmd__help,list)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__list"
+                ;;
+            belay__subcmd__forks__subcmd__help,rm)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__rm"
+                ;;
+            belay__subcmd__help,answer)
+                cmd="belay__subcmd__help__subcmd__answer"
+                ;;
             belay__subcmd__help,attach)
                 cmd="belay__subcmd__help__subcmd__attach"
                 ;;
@@ -180,6 +219,9 @@ _belay() {
                 ;;
             belay__subcmd__help,changes)
                 cmd="belay__subcmd__help__subcmd__changes"
+                ;;
+            belay__subcmd__help,compare)
+                cmd="belay__subcmd__help__subcmd__compare"
                 ;;
             belay__subcmd__help,completions)
                 cmd="belay__subcmd__help__subcmd__completions"
@@ -205,6 +247,12 @@ _belay() {
             belay__subcmd__help,forget)
                 cmd="belay__subcmd__help__subcmd__forget"
                 ;;
+            belay__subcmd__help,fork)
+                cmd="belay__subcmd__help__subcmd__fork"
+                ;;
+            belay__subcmd__help,forks)
+                cmd="belay__subcmd__help__subcmd__forks"
+                ;;
             belay__subcmd__help,gc)
                 cmd="belay__subcmd__help__subcmd__gc"
                 ;;
@@ -222,6 +270,12 @@ _belay() {
                 ;;
             belay__subcmd__help,ls)
                 cmd="belay__subcmd__help__subcmd__ls"
+                ;;
+            belay__subcmd__help,mcp)
+                cmd="belay__subcmd__help__subcmd__mcp"
+                ;;
+            belay__subcmd__help,pick)
+                cmd="belay__subcmd__help__subcmd__pick"
                 ;;
             belay__subcmd__help,profile)
                 cmd="belay__subcmd__help__subcmd__profile"
@@ -294,6 +348,12 @@ _belay() {
                 ;;
             belay__subcmd__help__subcmd__config,list)
                 cmd="belay__subcmd__help__subcmd__config__subcmd__list"
+                ;;
+            belay__subcmd__help__subcmd__forks,list)
+                cmd="belay__subcmd__help__subcmd__forks__subcmd__list"
+                ;;
+            belay__subcmd__help__subcmd__forks,rm)
+                cmd="belay__subcmd__help__subcmd__forks__subcmd__rm"
                 ;;
             belay__subcmd__help__subcmd__profile,check)
                 cmd="belay__subcmd__help__subcmd__profile__subcmd__check"
@@ -401,7 +461,7 @@ _belay() {
 
     case "${cmd}" in
         belay)
-            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help"
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -412,6 +472,48 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__answer)
+            opts="-C -q -h --run --cwd --coloured --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cwd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -427,7 +529,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__attach)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -438,6 +540,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -453,7 +559,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help verify export help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help verify export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -464,6 +570,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -479,7 +589,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit__subcmd__export)
-            opts="-C -q -h --redact --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --redact --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -494,6 +604,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -565,7 +679,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit__subcmd__verify)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -576,6 +690,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -591,7 +709,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__blame)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -602,6 +720,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -617,7 +739,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__cat)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -628,6 +750,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -643,7 +769,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__changes)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -654,6 +780,48 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__compare)
+            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --unified)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -U)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -669,7 +837,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__completions)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -680,6 +848,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -695,7 +867,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help list help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -706,6 +878,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -763,7 +939,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config__subcmd__list)
-            opts="-C -q -h --origin --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --origin --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -774,6 +950,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -789,7 +969,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__demo)
-            opts="-C -q -h --keep --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --keep --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -800,6 +980,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -815,7 +999,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__diff)
-            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --json --color --quiet --yes-really --help"
+            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -837,6 +1021,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -849,7 +1037,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__discard)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -860,6 +1048,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -875,7 +1067,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__du)
-            opts="-C -q -h --why --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --why --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -886,6 +1078,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -901,7 +1097,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__find)
-            opts="-s -C -q -h --snapshot --directory --json --color --quiet --yes-really --help"
+            opts="-s -C -q -h --snapshot --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -923,6 +1119,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -935,7 +1135,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__forget)
-            opts="-y -C -q -h --everywhere --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --everywhere --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -946,6 +1146,198 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__fork)
+            opts="-n -y -C -q -h --number --to --yes --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --number)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list rm help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help)
+            opts="list rm help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__list)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__rm)
+            opts="-y -C -q -h --yes --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -961,7 +1353,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__gc)
-            opts="-C -q -h --dry-run --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --dry-run --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -972,6 +1364,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -987,8 +1383,22 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help)
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__answer)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1085,6 +1495,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__changes)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1224,6 +1648,62 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__fork)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks)
+            opts="list rm"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__gc)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1295,6 +1775,34 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__ls)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__mcp)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__pick)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1729,7 +2237,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__history)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1740,6 +2248,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1755,7 +2267,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__log)
-            opts="-f -a -C -q -h --follow --files --no-files --command --all --directory --json --color --quiet --yes-really --help"
+            opts="-f -a -C -q -h --follow --files --no-files --command --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1773,6 +2285,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1785,7 +2301,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__logs)
-            opts="-f -C -q -h --follow --raw --directory --json --color --quiet --yes-really --help"
+            opts="-f -C -q -h --follow --raw --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1796,6 +2312,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1811,7 +2331,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__ls)
-            opts="-l -R -C -q -h --long --recursive --directory --json --color --quiet --yes-really --help"
+            opts="-l -R -C -q -h --long --recursive --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1822,6 +2342,74 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__mcp)
+            opts="-C -q -h --read-only --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__pick)
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --mtime)
+                    COMPREPLY=($(compgen -W "exact fresh" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1837,7 +2425,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help list show check help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list show check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1848,6 +2436,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1863,7 +2455,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__check)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1874,6 +2466,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1959,7 +2555,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__list)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1970,6 +2566,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1985,7 +2585,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__show)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1996,6 +2596,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2011,7 +2615,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__redo)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2026,6 +2630,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2041,7 +2649,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__restore)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2059,6 +2667,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2071,7 +2683,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__review)
-            opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2093,6 +2705,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2105,7 +2721,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__rollback)
-            opts="-y -C -q -h --to --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --to --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2127,6 +2743,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2139,7 +2759,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__run)
-            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --here --directory --json --color --quiet --yes-really --help"
+            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --here --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2193,6 +2813,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2205,7 +2829,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__runs)
-            opts="-a -n -C -q -h --all --limit --directory --json --color --quiet --yes-really --help"
+            opts="-a -n -C -q -h --all --limit --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2227,6 +2851,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2239,7 +2867,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__show)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2250,6 +2878,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2265,7 +2897,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshot)
-            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --here --hash --directory --json --color --quiet --yes-really --help"
+            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --here --hash --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2303,6 +2935,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2315,7 +2951,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --json --color --quiet --yes-really --help list prune delete help"
+            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help list prune delete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2345,6 +2981,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2357,7 +2997,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__delete)
-            opts="-y -C -q -h --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2368,6 +3008,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2453,7 +3097,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__list)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --json --color --quiet --yes-really --help"
+            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2483,6 +3127,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2495,7 +3143,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__prune)
-            opts="-y -C -q -h --keep --older-than --budget --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --keep --older-than --budget --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2521,6 +3169,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2533,7 +3185,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__sql)
-            opts="-C -q -h --csv --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --csv --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2544,6 +3196,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2559,7 +3215,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__status)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2570,6 +3226,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2585,7 +3245,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__stop)
-            opts="-C -q -h --now --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --now --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2596,6 +3256,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2611,7 +3275,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__supervise)
-            opts="-C -q -h --channel --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --channel --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2629,6 +3293,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2641,7 +3309,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__trust)
-            opts="-y -C -q -h --revoke --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --revoke --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2652,6 +3320,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2667,7 +3339,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__undo)
-            opts="-y -C -q -h --command --run --step --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --command --run --step --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2697,6 +3369,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2709,7 +3385,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help man markdown completions help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help man markdown completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2720,6 +3396,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2735,7 +3415,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__completions)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2746,6 +3426,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2831,7 +3515,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__man)
-            opts="-C -q -h --dir --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --dir --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2849,6 +3533,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2861,7 +3549,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__markdown)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2872,6 +3560,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2887,7 +3579,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__verify)
-            opts="-C -q -h --deep --repair --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --deep --repair --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2898,6 +3590,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2913,7 +3609,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__watch)
-            opts="-d -C -q -h --detach --list --directory --json --color --quiet --yes-really --help"
+            opts="-d -C -q -h --detach --list --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2924,6 +3620,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2939,7 +3639,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__why)
-            opts="-C -q -h --profile --path --host --call --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --profile --path --host --call --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2957,6 +3657,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2969,7 +3673,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__workspaces)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2980,6 +3684,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

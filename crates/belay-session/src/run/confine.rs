@@ -9,14 +9,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Kept, Layer, Network, Policy, Replaced, Shown};
+use belay_jail::{Access, Identity, Layer, Network, Policy, Replaced, Shown};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
 use super::agent;
 use super::record::RunRecord;
-use crate::ephemeral;
 use crate::error::{Error, Result};
+use crate::overlay::Overlay;
 use crate::profile::{Ground, Profiles};
 use crate::workspace::Workspace;
 
@@ -150,10 +150,31 @@ pub(super) fn unconfined(why: Option<String>) -> Degraded {
 
 /// The policy of a run, and the patterns of the variables that it is given.
 pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -> Result<(Policy, Vec<String>)> {
-    let (wanted, belay) = (&record.confinement, workspace.home().path());
+    let own = match record.confinement.ephemeral && workspace.layer().is_none() {
+        true => {
+            let layer = workspace.home().layer_of(&record.id, workspace.path());
+            layer.prepare()?;
+            Some(layer)
+        }
+        false => None,
+    };
+    let layer = own.as_ref().or(workspace.layer());
+    let (mut policy, patterns) = policy_at(&record.confinement, den, workspace.home().path(), workspace.path(), layer)?;
+    policy.shown = shown(record, den, workspace);
+    Ok((policy, patterns))
+}
+
+/// The same for whoever works at that path, perhaps in a layer above it.
+pub(crate) fn policy_at(
+    wanted: &Confinement,
+    den: &Den,
+    belay: &Path,
+    at: &Path,
+    layer: Option<&Overlay>,
+) -> Result<(Policy, Vec<String>)> {
     let profile = den.profiles.get(&wanted.profile);
     let profile = profile.map_err(|error| Error::Confinement { why: error.to_string() })?;
-    let ground = Ground { workspace: workspace.path(), home: &den.home, belay };
+    let ground = Ground { workspace: at, home: &den.home, belay };
     let identity = if belay_sys::is_root() { ROOT_INSIDE } else { own_identity() };
     let mut policy = profile.policy(&ground, identity);
     let extra = wanted.paths.iter().map(|(path, reach)| {
@@ -168,12 +189,11 @@ pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -
     let last = policy.grants.pop();
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
     policy.grants.extend(last);
-    policy.shown = shown(record, den, workspace);
     if belay_sys::is_root() {
         policy.replaced = accounts(&den.home);
     }
-    if wanted.ephemeral {
-        keep_apart(&mut policy, workspace.home().kept_of(&record.id, workspace.path()))?;
+    if let Some(layer) = layer {
+        keep_apart(&mut policy, layer);
     }
     let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
     Ok((policy, patterns))
@@ -211,14 +231,13 @@ fn accounts(home: &Path) -> Vec<Replaced> {
 }
 
 /// The workspace becomes a private directory whose changes are kept; a jail without namespaces has none.
-fn keep_apart(policy: &mut Policy, kept: Kept) -> Result<()> {
-    ephemeral::prepare(&kept).map_err(Error::path("make", &kept.changes))?;
+fn keep_apart(policy: &mut Policy, layer: &Overlay) {
+    let kept = layer.kept().clone();
     for grant in policy.grants.iter_mut().filter(|grant| grant.path == kept.path) {
         grant.access = Access::Private;
     }
     policy.kept.push(kept);
     policy.without_namespaces = false;
-    Ok(())
 }
 
 fn own_identity() -> Identity {

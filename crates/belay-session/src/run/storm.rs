@@ -83,8 +83,14 @@ impl Deletions {
     pub(super) fn observe(&mut self, event: &Event) {
         let change = match &event.what {
             What::File(change) => change,
-            What::Exec(exec) => return drop(self.pids.insert(exec.command, exec.pid)),
-            What::Exit(exit) => return drop(self.pids.remove(&exit.command)),
+            What::Exec(exec) => {
+                self.pids.insert(exec.command, exec.pid);
+                return;
+            }
+            What::Exit(exit) => {
+                self.pids.remove(&exit.command);
+                return;
+            }
             _ => return,
         };
         if self.count == 0 || change.action != Action::Deleted || self.recent.len() >= RECENT_MAX {

@@ -17,6 +17,7 @@ use super::captures::{Captures, Job};
 use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
+use super::held::Holds;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::start::Streams;
 use super::storm::{self, Deletions};
@@ -63,6 +64,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) journal: Option<Writer>,
     pub(super) triggers: Triggers,
     pub(super) captures: Captures,
+    pub(super) holds: Holds,
     jobs: Option<Sender<Job>>,
     pub(super) tally: Tally,
     /// The command's own end, as the tracer saw it.
@@ -115,6 +117,7 @@ impl<'w> Supervisor<'w> {
             tracer: None,
             journal: None,
             captures: Captures::default(),
+            holds: Holds::default(),
             jobs: None,
             tally: Tally::default(),
             seen_end: None,
@@ -156,7 +159,8 @@ impl<'w> Supervisor<'w> {
     /// The loop: until the command ended, or a watch is stopped.
     pub(super) fn attend(&mut self) {
         while !self.is_over {
-            match self.inbox.recv_timeout(TICK) {
+            let rest = self.holds.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+            match self.inbox.recv_timeout(rest.map_or(TICK, |rest| rest.min(TICK))) {
                 Ok(wake) => self.wake(wake),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -175,10 +179,8 @@ impl<'w> Supervisor<'w> {
             }
             Wake::Undone(failed) => self.undone(failed),
             Wake::ChildExited => self.is_over = true,
-            Wake::Taken(done) => {
-                let taken = self.captures.done(*done, self.tracer.is_some());
-                self.happened(vec![self.event(What::Snapshot(taken))]);
-            }
+            Wake::Held(held) => self.held(held),
+            Wake::Taken(done) => self.taken(*done),
         }
     }
 
@@ -200,6 +202,7 @@ impl<'w> Supervisor<'w> {
             self.kill_at = None;
             self.kill();
         }
+        self.look_after_held(now);
         let at = self.now();
         if now >= self.next_look {
             self.next_look = now + LOOK;
@@ -215,10 +218,13 @@ impl<'w> Supervisor<'w> {
 
     /// Hands the next snapshot to the thread that takes them.
     fn take_next(&mut self) {
-        let Some(jobs) = &self.jobs else { return };
+        let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            self.holds.begun();
             // The thread outlives the sender.
             let _ = jobs.send(job);
+        } else if !self.captures.is_busy() {
+            self.holds.release();
         }
     }
 
@@ -248,8 +254,12 @@ impl<'w> Supervisor<'w> {
 
     /// Takes in events, in order.
     pub(super) fn happened(&mut self, events: Vec<Event>) {
+        let mut named = Vec::new();
         for event in &events {
             self.tally.observe(event);
+            if let What::Exec(exec) = &event.what {
+                named.extend(self.holds.named(exec.pid, exec.command));
+            }
             self.deletions.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
@@ -263,6 +273,9 @@ impl<'w> Supervisor<'w> {
         }
         if let Some(journal) = &self.journal {
             journal.append(events);
+        }
+        if !named.is_empty() {
+            self.happened(named);
         }
     }
 
@@ -310,6 +323,8 @@ impl<'w> Supervisor<'w> {
     }
 
     fn freeze(&mut self, client: u64) {
+        // Who waits in the middle of an `execve` cannot be frozen; let in, it freezes before its first instruction.
+        self.holds.release();
         let pid = self.control.pid_of(client);
         let frozen = match &mut self.tree {
             Some(tree) if self.frozen_by.is_empty() => tree.freeze(pid),
@@ -441,14 +456,15 @@ impl<'w> Supervisor<'w> {
         asks.into_iter().for_each(|ask| self.captures.ask(ask));
         self.finish_snapshots();
         if self.workspace.settings().disabled_by().is_none() {
-            let why = "after the run".to_owned();
-            self.captures.ask(Ask { kind: Kind::Final, command: None, before: false, pooled: false, why });
+            self.captures.ask(Ask::new(Kind::Final, None, "after the run"));
             self.finish_snapshots();
         }
         if let Some(tracer) = self.tracer.take() {
             tracer.stop();
         }
         self.drain();
+        let nameless = self.holds.nameless(None);
+        self.happened(nameless);
         self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();

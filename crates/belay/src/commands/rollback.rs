@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use belay_session::store::MtimePolicy;
 use belay_session::{Error, Goal, Workspace};
 use serde_json::json;
 
@@ -69,6 +70,15 @@ pub(crate) enum Mtime {
     Exact,
     /// The present
     Fresh,
+}
+
+impl From<Mtime> for MtimePolicy {
+    fn from(mtime: Mtime) -> MtimePolicy {
+        match mtime {
+            Mtime::Exact => MtimePolicy::Exact,
+            Mtime::Fresh => MtimePolicy::Fresh,
+        }
+    }
 }
 
 const EXAMPLES: &str = "\

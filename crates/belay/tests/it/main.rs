@@ -1,13 +1,16 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
 mod attribution;
+mod bisecting;
 mod causes;
 mod controller;
 mod demo;
 mod diff;
 mod ephemeral;
 mod erasing;
+mod forks;
 mod full_disk;
+mod held;
 mod hostile;
 mod inside;
 mod interrupted;
@@ -15,6 +18,9 @@ mod jailed;
 mod keyboard;
 mod looking;
 mod manners;
+mod mcp;
+mod mcp_client;
+mod mcp_hostile;
 mod people;
 mod places;
 mod records;
@@ -22,6 +28,7 @@ mod rewinding;
 mod running;
 mod settings;
 mod snapshots;
+mod still;
 mod storm;
 mod terminal;
 mod upkeep;
