@@ -7,6 +7,7 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod archive;
 mod blame;
 mod budget;
 mod cause;
@@ -15,6 +16,7 @@ mod clock;
 mod config;
 mod ephemeral;
 mod error;
+mod export;
 mod forget;
 #[cfg(test)]
 #[path = "fuzz/tests.rs"]
@@ -22,6 +24,7 @@ mod fuzz;
 mod history;
 mod home;
 mod identity;
+mod import;
 mod intent;
 mod log;
 mod maintenance;
@@ -46,6 +49,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use archive::Packing;
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use budget::Budget;
 pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
@@ -54,10 +58,12 @@ pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use ephemeral::Written;
 pub use error::{Error, Result};
+pub use export::Exported;
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
+pub use import::{ImportRequest, Imported};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::Tree;
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
