@@ -7,8 +7,8 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
-mod bisect;
 mod archive;
+mod bisect;
 mod blame;
 mod blend;
 mod budget;
@@ -54,8 +54,8 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use archive::Packing;
+pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};
 pub use budget::Budget;
