@@ -21,7 +21,7 @@ use crate::unprivileged::queue::Queue;
 
 mod image;
 
-use image::{is_thread_of, let_rest, parent_of, process_of, read_image};
+use image::{Kin, is_thread_of, kin_of, let_rest, read_image};
 
 /// How often a request is repeated: a wake-up is lost when it comes just before the follower goes to sleep.
 const REPEAT: Duration = Duration::from_micros(500);
@@ -149,7 +149,7 @@ impl Tree<'_> {
     fn new(first: u32, queue: &Queue) -> Tree<'_> {
         // A traced process cannot gain another user's rights unless its tracer has them.
         let uid = (!belay_sys::is_root()).then(belay_sys::user_id);
-        let parent = parent_of(first).unwrap_or(0);
+        let parent = kin_of(first).map_or(0, |kin| kin.parent);
         Tree { queue, processes: HashMap::from([(first, parent)]), threads: HashMap::new(), uid }
     }
 
@@ -177,7 +177,7 @@ impl Tree<'_> {
                 self.made(pid, newcomer);
                 0
             }
-            Halt::Executed(_) => {
+            Halt::Executed => {
                 self.executed(pid);
                 0
             }
@@ -212,11 +212,11 @@ impl Tree<'_> {
         if self.knows(pid) {
             return;
         }
-        match process_of(pid) {
-            Some(process) if process != pid => {
+        match kin_of(pid) {
+            Some(Kin { process, .. }) if process != pid => {
                 self.threads.insert(pid, process);
             }
-            _ => self.begin(pid, parent_of(pid).unwrap_or(0)),
+            kin => self.begin(pid, kin.map_or(0, |kin| kin.parent)),
         }
     }
 
