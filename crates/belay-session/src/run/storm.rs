@@ -4,7 +4,7 @@
 //! are no storm and everything that counts can be brought back; while somebody decides, nothing of the run moves.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use belay_event::{Action, At, Decision, Event, Raw, Storm, What};
 
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::record::Snapshot;
 
 /// Stands for us among those who hold the run still; clients are counted from 1.
-pub(super) const HOLDER: u64 = 0;
+const HOLDER: u64 = 0;
 /// Paths of one call; more are brought back by several.
 const PATHS_MAX: usize = 2_000;
 /// Deletions that are remembered at most.
@@ -104,6 +104,11 @@ impl Deletions {
             self.recent.pop_front();
         }
         self.unknown = self.unknown.min(self.recent.len());
+    }
+
+    /// The command that a process is, if it is one of the run's and lives.
+    pub(super) fn command_of(&self, pid: u32) -> Option<u64> {
+        self.pids.iter().filter(|(_, own)| **own == pid).map(|(command, _)| *command).max()
     }
 
     /// Whether there are so many that it is worth a look what they are.
@@ -254,6 +259,33 @@ impl Supervisor<'_> {
             _ => {}
         }
         self.go_on();
+    }
+
+    /// Holds the run still on our own account; false if it does not stop.
+    fn hold_still(&mut self) -> bool {
+        let is_still = match &mut self.tree {
+            Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
+            tree => tree.is_some(),
+        };
+        if is_still {
+            self.catch_up();
+            self.frozen_by.push(HOLDER);
+        }
+        is_still
+    }
+
+    /// Ends the hold on our own account.
+    fn go_on(&mut self) {
+        self.thaw(HOLDER, None);
+    }
+
+    /// Ends everything that is held still, before it moves again.
+    fn kill_still(&mut self, because: &str) {
+        self.record.because.get_or_insert_with(|| because.to_owned());
+        if let Some(tree) = &self.tree {
+            tree.signal(rustix::process::Signal::KILL.as_raw());
+        }
+        self.kill_at = Some(Instant::now());
     }
 
     /// Ends the command that deletes, unless it is the run's own: it would go on where it was stopped.

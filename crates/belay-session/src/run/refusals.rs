@@ -1,0 +1,59 @@
+//! Calls that a jail refuses: answered at once, told once for each process and call.
+//!
+//! Invariant: whoever is refused never waits for us to write it down.
+
+use std::collections::HashSet;
+use std::sync::mpsc::Sender;
+
+use belay_event::{Denied, What};
+use belay_jail::Refusals;
+
+use super::Wake;
+use super::supervisor::Supervisor;
+
+/// More different refusals than this are no news any more.
+const TOLD_MAX: usize = 4_096;
+const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();
+
+/// A call that was refused.
+pub(super) struct Refusal {
+    pid: u32,
+    call: &'static str,
+}
+
+/// Answers refused calls until nobody is left to be refused one.
+pub(super) fn attend(refusals: Refusals, wakes: Sender<Wake>) -> std::io::Result<()> {
+    std::thread::Builder::new().name("refusals".into()).spawn(move || {
+        let mut told = HashSet::new();
+        while let Ok(Some(refused)) = refusals.next() {
+            // A caller that waits for its answer does not end meanwhile, so its number is its own.
+            let pid = process_of(refused.thread);
+            if refusals.answer(&refused, EPERM).is_err() {
+                return;
+            }
+            let call = belay_jail::name_of_call(refused.number).unwrap_or("a call");
+            if told.len() < TOLD_MAX && told.insert((pid, refused.number)) {
+                // A loop that has ended needs no news.
+                let _ = wakes.send(Wake::Refused(Refusal { pid, call }));
+            }
+        }
+    })?;
+    Ok(())
+}
+
+fn process_of(thread: u32) -> u32 {
+    let status = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    let group = status.lines().find_map(|line| line.strip_prefix("Tgid:"));
+    group.and_then(|text| text.trim().parse().ok()).unwrap_or(thread)
+}
+
+impl Supervisor<'_> {
+    /// Writes down what was refused, with the command that it happened to.
+    pub(super) fn refused(&mut self, refusal: &Refusal) {
+        // The tracer may not have told yet that the process became a command.
+        self.catch_up();
+        let command = self.deletions.command_of(refusal.pid);
+        let denied = Denied { call: refusal.call.to_owned(), path: None, errno: EPERM, pid: refusal.pid, command };
+        self.happened(vec![self.event(What::Denied(denied))]);
+    }
+}
