@@ -2,10 +2,10 @@
 //!
 //! Invariant: whoever is refused never waits for us to write it down.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
 
-use belay_event::{Denied, What};
+use belay_event::{Denied, Event, What};
 use belay_jail::Refusals;
 
 use super::Wake;
@@ -13,7 +13,25 @@ use super::supervisor::Supervisor;
 
 /// More different refusals than this are no news any more.
 const TOLD_MAX: usize = 4_096;
+/// Processes that are remembered.
+const COMMANDS_MAX: usize = 100_000;
 const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();
+
+/// The last command that each process was; one that ended may have been refused something just before.
+#[derive(Default)]
+pub(super) struct Commands(HashMap<u32, u64>);
+
+impl Commands {
+    /// Takes an event in.
+    pub(super) fn observe(&mut self, event: &Event) {
+        if let What::Exec(exec) = &event.what {
+            if self.0.len() >= COMMANDS_MAX {
+                self.0.clear();
+            }
+            self.0.insert(exec.pid, exec.command);
+        }
+    }
+}
 
 /// A call that was refused.
 pub(super) struct Refusal {
@@ -52,7 +70,7 @@ impl Supervisor<'_> {
     pub(super) fn refused(&mut self, refusal: &Refusal) {
         // The tracer may not have told yet that the process became a command.
         self.catch_up();
-        let command = self.deletions.command_of(refusal.pid);
+        let command = self.commands.0.get(&refusal.pid).copied();
         let denied = Denied { call: refusal.call.to_owned(), path: None, errno: EPERM, pid: refusal.pid, command };
         self.happened(vec![self.event(What::Denied(denied))]);
     }

@@ -33,6 +33,8 @@ pub(super) struct Deletions {
     unknown: usize,
     /// The command that deleted the last of them.
     by: Option<u64>,
+    /// Commands whose deletions were let pass; `None` stands for any, until the next command ends.
+    passed: HashSet<Option<u64>>,
     /// The processes of commands that live.
     pids: HashMap<u64, u32>,
     /// The storm that is held.
@@ -74,6 +76,7 @@ impl Deletions {
             recent: VecDeque::new(),
             unknown: 0,
             by: None,
+            passed: HashSet::new(),
             pids: HashMap::new(),
             held: None,
         }
@@ -88,6 +91,7 @@ impl Deletions {
                 return;
             }
             What::Exit(exit) => {
+                self.passed.remove(&None);
                 self.pids.remove(&exit.command);
                 return;
             }
@@ -97,6 +101,9 @@ impl Deletions {
             return;
         }
         let command = change.by.and_then(|by| by.command);
+        if self.passed.contains(&command) {
+            return;
+        }
         self.recent.push_back(Deletion { at: event.at, path: change.path.bytes().to_vec(), command });
         self.unknown += 1;
         let age = |one: &Deletion| event.at.unix_nanos() - one.at.unix_nanos();
@@ -104,11 +111,6 @@ impl Deletions {
             self.recent.pop_front();
         }
         self.unknown = self.unknown.min(self.recent.len());
-    }
-
-    /// The command that a process is, if it is one of the run's and lives.
-    pub(super) fn command_of(&self, pid: u32) -> Option<u64> {
-        self.pids.iter().filter(|(_, own)| **own == pid).map(|(command, _)| *command).max()
     }
 
     /// Whether there are so many that it is worth a look what they are.
@@ -146,6 +148,7 @@ impl Supervisor<'_> {
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm.clone()));
         if !is_held {
+            self.deletions.passed.insert(command);
             return;
         }
         self.deletions.held = Some(Held { storm, paths, decided: None });
@@ -251,8 +254,12 @@ impl Supervisor<'_> {
     fn let_go(&mut self, decision: Decision) {
         let Some(held) = self.deletions.held.take() else { return };
         let storm = Storm { decision, ..held.storm };
+        let command = storm.command;
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm));
+        if matches!(decision, Decision::Noted | Decision::Allowed) {
+            self.deletions.passed.insert(command);
+        }
         match decision {
             Decision::Stopped => self.kill_still("delete storm"),
             Decision::Undone => self.end_deleter(),

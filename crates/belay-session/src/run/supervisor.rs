@@ -19,6 +19,7 @@ use super::console::Recent;
 use super::control::Control;
 use super::held::Holds;
 use super::record::{ProcessName, RunRecord, RunState};
+use super::refusals::Commands;
 use super::start::Streams;
 use super::storm::Deletions;
 use super::tally::Tally;
@@ -59,6 +60,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) helpers: Helpers,
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
+    pub(super) commands: Commands,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -113,6 +115,7 @@ impl<'w> Supervisor<'w> {
             helpers,
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
+            commands: Commands::default(),
             tree: None,
             tracer: None,
             journal: None,
@@ -262,6 +265,7 @@ impl<'w> Supervisor<'w> {
                 named.extend(self.holds.named(exec.pid, exec.command));
             }
             self.deletions.observe(event);
+            self.commands.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
