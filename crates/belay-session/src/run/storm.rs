@@ -35,8 +35,8 @@ pub(super) struct Deletions {
     by: Option<u64>,
     /// Commands whose deletions were let pass; `None` stands for any, until the next command ends.
     passed: HashSet<Option<u64>>,
-    /// The processes of commands that live.
-    pids: HashMap<u64, u32>,
+    /// The processes of commands that live, and since when.
+    pids: HashMap<u64, (u32, At)>,
     /// The storm that is held.
     held: Option<Held>,
 }
@@ -58,6 +58,8 @@ struct Deletion {
 struct Held {
     storm: Storm,
     paths: Vec<Vec<u8>>,
+    /// The processes that may delete.
+    deleters: Vec<u32>,
     /// What is being done about it.
     decided: Option<Decision>,
 }
@@ -87,7 +89,7 @@ impl Deletions {
         let change = match &event.what {
             What::File(change) => change,
             What::Exec(exec) => {
-                self.pids.insert(exec.command, exec.pid);
+                self.pids.insert(exec.command, (exec.pid, event.at));
                 return;
             }
             What::Exit(exit) => {
@@ -111,6 +113,21 @@ impl Deletions {
             self.recent.pop_front();
         }
         self.unknown = self.unknown.min(self.recent.len());
+    }
+
+    /// The process that deletes; where nobody can tell, those that began when it did.
+    fn deleters(&self) -> Vec<u32> {
+        let first = self.recent.front().map_or(i128::MAX, |one| one.at.unix_nanos());
+        let since = first.saturating_sub(self.window.as_nanos() as i128);
+        let is_suspect = |command: u64, began: At| match self.by {
+            Some(by) => command == by,
+            None => began.unix_nanos() >= since,
+        };
+        self.pids
+            .iter()
+            .filter(|(command, (_, began))| is_suspect(**command, *began))
+            .map(|(_, (pid, _))| *pid)
+            .collect()
     }
 
     /// Whether there are so many that it is worth a look what they are.
@@ -141,6 +158,7 @@ impl Supervisor<'_> {
         // What was deleted until nothing moves any more counts, too.
         let is_held = self.deletions.answer != Unattended::Note && self.hold_still();
         self.look_at_deletions();
+        let deleters = self.deletions.deleters();
         let paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
         let decision = if is_held { Decision::Held } else { Decision::Noted };
         let command = self.deletions.by;
@@ -151,7 +169,7 @@ impl Supervisor<'_> {
             self.deletions.passed.insert(command);
             return;
         }
-        self.deletions.held = Some(Held { storm, paths, decided: None });
+        self.deletions.held = Some(Held { storm, paths, deleters, decided: None });
         self.without_a_person();
     }
 
@@ -262,7 +280,7 @@ impl Supervisor<'_> {
         }
         match decision {
             Decision::Stopped => self.kill_still("delete storm"),
-            Decision::Undone => self.end_deleter(),
+            Decision::Undone => self.end_deleters(&held.deleters),
             _ => {}
         }
         self.go_on();
@@ -295,13 +313,12 @@ impl Supervisor<'_> {
         self.kill_at = Some(Instant::now());
     }
 
-    /// Ends the command that deletes, unless it is the run's own: it would go on where it was stopped.
-    fn end_deleter(&self) {
+    /// Ends the commands that delete, unless it is the run's own: they would go on where they were stopped.
+    fn end_deleters(&self, deleters: &[u32]) {
         let own = self.record.child.as_ref().map(|child| child.pid);
-        let deleter = self.deletions.by.and_then(|command| self.deletions.pids.get(&command).copied());
-        if let Some(pid) = deleter.filter(|pid| Some(*pid) != own) {
+        for pid in deleters.iter().filter(|pid| Some(**pid) != own) {
             // One that has ended deletes nothing more.
-            let _ = belay_sys::signal_process(pid, rustix::process::Signal::KILL.as_raw());
+            let _ = belay_sys::signal_process(*pid, rustix::process::Signal::KILL.as_raw());
         }
     }
 }

@@ -179,7 +179,7 @@ fn without_namespaces_rules_on_paths_hold_and_it_is_said_loudly() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     std::fs::write(world.workspace.base().join("secret"), "home").unwrap();
-    let python = "import os, socket; s = socket.socket(socket.AF_UNIX); \
+    let python = "import os, socket; s = socket.socket(socket.AF_UNIX); s.settimeout(5); \
                   s.connect(os.environ['BELAY_AGENT_SOCK'].replace('agent.sock', 'control.sock')); s.send(b'\\x01'); print(s.recv(9))";
     let script = format!(
         "cat \"$HOME/secret\"; echo x > \"$HOME/new\"; ls \"$(dirname \"$BELAY_AGENT_SOCK\")\"; echo b > b; \
