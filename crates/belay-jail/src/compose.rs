@@ -13,7 +13,7 @@ use belay_sys::{Attributes, Step};
 
 use crate::error::{Error, Result};
 use crate::places::{Layout, Place};
-use crate::policy::{Access, Identity, Kept, Limits, Network, Policy};
+use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Replaced, Shown};
 
 /// The largest file that is copied for a program; larger ones are granted as they are or not at all.
 const COPY_BYTES_MAX: u64 = 64 << 20;
@@ -100,6 +100,13 @@ pub(crate) fn root(layout: &Layout, policy: &Policy, terminal: Option<&Path>) ->
         composer.parents(path)?;
         composer.steps.push(Step::Link { path: relative(path)?, target: text_of(text.as_os_str().as_bytes())? });
     }
+    for shown in &policy.shown {
+        composer.shown(shown)?;
+    }
+    let is_granted = |path: &Path| policy.decides(path).is_some_and(|grant| grant.access == Access::Read);
+    for replaced in policy.replaced.iter().filter(|one| is_granted(&one.path)) {
+        composer.replaced(replaced)?;
+    }
     composer.finish();
     Ok(composer.steps)
 }
@@ -183,6 +190,24 @@ impl Composer {
                 self.sealed.push(to);
             }
             Access::Hidden => self.mask(to, place.directory),
+        }
+        Ok(())
+    }
+
+    fn shown(&mut self, shown: &Shown) -> Result<()> {
+        self.parents(&shown.at)?;
+        let to = relative(&shown.at)?;
+        self.steps.push(Step::File { path: to.clone(), mode: 0o644, bytes: Vec::new() });
+        let from = text_of(shown.from.as_os_str().as_bytes())?;
+        self.steps.push(Step::Bind { from, to, attributes: READ_ONLY });
+        Ok(())
+    }
+
+    fn replaced(&mut self, replaced: &Replaced) -> Result<()> {
+        if fs::symlink_metadata(&replaced.path).is_ok_and(|found| found.is_file()) {
+            let from = self.fresh("replaced");
+            self.steps.push(Step::File { path: from.clone(), mode: 0o644, bytes: replaced.bytes.clone() });
+            self.steps.push(Step::BindWithin { from, to: relative(&replaced.path)?, attributes: READ_ONLY });
         }
         Ok(())
     }

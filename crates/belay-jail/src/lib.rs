@@ -21,4 +21,4 @@ pub use environment::scrub;
 pub use error::{Error, Result};
 pub use filter::{DENIED_CALLS, DeniedCall, denied_call};
 pub use kept::{Change, kept_changes};
-pub use policy::{Access, Grant, Identity, Kept, Limits, Network, Policy};
+pub use policy::{Access, Grant, Identity, Kept, Limits, Network, Policy, Replaced, Shown};

@@ -120,6 +120,12 @@ pub enum Error {
         /// How many slots there are.
         max: u32,
     },
+    /// The snapshot is in no pool, so that it is not one of those that come and go.
+    #[error("{snapshot} is in no pool")]
+    NotInPool {
+        /// The snapshot.
+        snapshot: String,
+    },
     /// The path is neither in the snapshot nor in the workspace.
     #[error("{path} is not in {snapshot}")]
     NotInSnapshot {

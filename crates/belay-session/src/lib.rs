@@ -14,6 +14,7 @@ mod budget;
 mod cause;
 mod changes;
 mod clock;
+mod compact;
 mod config;
 mod ephemeral;
 mod error;
@@ -69,11 +70,13 @@ pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage
 pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
+pub use recover::Interrupted;
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    Answer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host, LostRun, Outlived, ProcessName, Reach,
-    Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals, TerminalSize, inherited, supervise,
+    AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
+    LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
+    TerminalSize, ask_run, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};

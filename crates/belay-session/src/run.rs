@@ -4,11 +4,14 @@
 //! - The command is held until the tracer is attached, so that nothing runs unseen.
 //! - Nobody holds the run up: snapshots are taken on a thread beside it, clients are let go when they stop listening.
 
+mod agent;
 mod captures;
 mod client;
 mod confine;
 mod console;
 mod control;
+mod halt;
+mod held;
 mod journal;
 mod lost;
 mod record;
@@ -32,6 +35,7 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
+pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
 pub use client::{RunClient, inherited};
 pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
@@ -49,6 +53,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A command waits for a snapshot before its first instruction.
+    Held(belay_trace::Held),
     /// A snapshot was taken, or not.
     Taken(Box<captures::Done>),
 }
@@ -80,6 +86,8 @@ pub struct Host {
     pub channel: Option<UnixStream>,
     /// What a jail is made from.
     pub den: Den,
+    /// Who answers what a confined command asks; without it nobody does.
+    pub answerer: Option<Answerer>,
     /// Set when the supervisor is to stop.
     pub stop: &'static AtomicBool,
 }

@@ -223,7 +223,7 @@ impl Workspace<'_> {
         Ok(timeline.latest().expect("a snapshot was just published").clone())
     }
 
-    fn free_id(&self, timeline: &Timeline) -> String {
+    pub(crate) fn free_id(&self, timeline: &Timeline) -> String {
         let mut ids = std::iter::repeat_with(|| self.home.options.ids.next("snap_", 6));
         ids.find(|id| timeline.get(id).is_none()).expect("there are more ids than snapshots")
     }

@@ -105,8 +105,11 @@ pub(crate) enum Command {
     Why(c::why::Args),
     Config(c::config::Args),
     Trust(c::trust::Args),
+    Mcp(c::mcp::Args),
     Demo(c::demo::Args),
     Completions(c::completions::Args),
+    #[command(hide = true)]
+    Answer(c::answer::Args),
     #[command(hide = true)]
     Supervise(c::supervise::Args),
     #[command(hide = true)]

@@ -6,6 +6,7 @@ use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::Result;
 
+pub(crate) mod answer;
 pub(crate) mod attach;
 pub(crate) mod audit;
 pub(crate) mod bisect;
@@ -28,6 +29,7 @@ pub(crate) mod history;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
+pub(crate) mod mcp;
 pub(crate) mod pick;
 pub(crate) mod profile;
 pub(crate) mod redo;
@@ -94,8 +96,10 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
+        Command::Mcp(args) => mcp::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
+        Command::Answer(args) => answer::run(context, args),
         Command::Supervise(args) => supervise::run(context, args),
         Command::Util(args) => util::run(context, args),
     }

@@ -49,6 +49,9 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
         ("files", ..) => "changes of files may go unseen",
         ("freeze", ..) => "processes are found one by one",
         ("network", ..) => "the network is the machine's",
+        ("jail", ..) if protection.isolation == Isolation::Landlock => {
+            "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
+        }
         ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };

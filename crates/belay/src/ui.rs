@@ -52,6 +52,17 @@ impl Ui {
         }
     }
 
+    /// Whether what goes to standard output is coloured.
+    pub(crate) fn is_coloured(&self) -> bool {
+        pager::resolve(self.color, &io::stdout()) != ColorChoice::Never
+    }
+
+    /// Passes on what another belay wrote, byte for byte.
+    pub(crate) fn pass_on(&self, out: &[u8], err: &[u8]) -> Result<()> {
+        io::stderr().write_all(err).map_err(Failure::output)?;
+        io::stdout().write_all(out).and_then(|()| io::stdout().flush()).map_err(Failure::output)
+    }
+
     /// Prints one JSON document on one line.
     pub(crate) fn print_json(&self, value: &impl Serialize) -> Result<()> {
         let mut out = self.out();

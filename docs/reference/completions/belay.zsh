@@ -1031,6 +1031,22 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(mcp)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--read-only[Offer only tools that change nothing]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (demo)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1422,6 +1438,10 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(mcp)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (demo)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1513,6 +1533,7 @@ _belay_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
 'supervise:Hold tracer, journal and terminal of a run' \
@@ -1693,6 +1714,7 @@ _belay__subcmd__help_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
 'supervise:Hold tracer, journal and terminal of a run' \
@@ -1815,6 +1837,11 @@ _belay__subcmd__help__subcmd__logs_commands() {
 _belay__subcmd__help__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay help ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__mcp_commands] )) ||
+_belay__subcmd__help__subcmd__mcp_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help mcp commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__profile_commands] )) ||
 _belay__subcmd__help__subcmd__profile_commands() {
@@ -1997,6 +2024,11 @@ _belay__subcmd__logs_commands() {
 _belay__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__mcp_commands] )) ||
+_belay__subcmd__mcp_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay mcp commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__profile_commands] )) ||
 _belay__subcmd__profile_commands() {

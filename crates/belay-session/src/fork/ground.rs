@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, Scope, View, apply, plan};
+use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, OnStop, Scope, View, apply, plan};
 
 use super::{Fork, base_request};
 use crate::config::Sources;
@@ -78,6 +78,7 @@ impl<'h> Workspace<'h> {
             prefix: b".belay-fork-",
             progress: work.progress,
             stop: &calm,
+            on_stop: OnStop::OldState,
             faults: None,
         };
         Ok(apply(store, &self.writable()?, &steps, &options)?.changed)

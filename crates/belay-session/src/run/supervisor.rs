@@ -12,10 +12,12 @@ use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
 
+use super::agent::{self, Helpers};
 use super::captures::{Captures, Job};
-use super::confine::Den;
+use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
+use super::held::Holds;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::start::Streams;
 use super::tally::Tally;
@@ -53,11 +55,13 @@ pub(super) struct Supervisor<'w> {
     pub(super) pump: Option<std::thread::JoinHandle<()>>,
     pub(super) env: Vec<Vec<u8>>,
     pub(super) den: Den,
+    pub(super) helpers: Helpers,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
     pub(super) triggers: Triggers,
     pub(super) captures: Captures,
+    pub(super) holds: Holds,
     jobs: Option<Sender<Job>>,
     pub(super) tally: Tally,
     /// The command's own end, as the tracer saw it.
@@ -82,6 +86,11 @@ impl<'w> Supervisor<'w> {
         let control = Control::new(wakes.clone(), terminal.clone());
         control.listen(&dir).map_err(Error::run("open the control socket"))?;
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
+        let helpers = Helpers::default();
+        if let Some(answerer) = host.answerer.filter(|_| record.confinement.engine != Engine::None) {
+            agent::listen(&dir, &record.id, answerer, helpers.clone())
+                .map_err(Error::run("open the agent's socket"))?;
+        }
         record.supervisor = ProcessName::of(std::process::id());
         record.save(workspace.home().disk(), false)?;
         let now = At::from(workspace.home().options.clock.now());
@@ -98,10 +107,12 @@ impl<'w> Supervisor<'w> {
             pump: None,
             env: host.env,
             den: host.den,
+            helpers,
             tree: None,
             tracer: None,
             journal: None,
             captures: Captures::default(),
+            holds: Holds::default(),
             jobs: None,
             tally: Tally::default(),
             seen_end: None,
@@ -143,7 +154,8 @@ impl<'w> Supervisor<'w> {
     /// The loop: until the command ended, or a watch is stopped.
     pub(super) fn attend(&mut self) {
         while !self.is_over {
-            match self.inbox.recv_timeout(TICK) {
+            let rest = self.holds.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+            match self.inbox.recv_timeout(rest.map_or(TICK, |rest| rest.min(TICK))) {
                 Ok(wake) => self.wake(wake),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -158,10 +170,8 @@ impl<'w> Supervisor<'w> {
             Wake::Request(client, request) => self.asked(client, request),
             Wake::Gone(client) => self.thaw(client, None),
             Wake::ChildExited => self.is_over = true,
-            Wake::Taken(done) => {
-                let taken = self.captures.done(*done, self.tracer.is_some());
-                self.happened(vec![self.event(What::Snapshot(taken))]);
-            }
+            Wake::Held(held) => self.held(held),
+            Wake::Taken(done) => self.taken(*done),
         }
     }
 
@@ -182,6 +192,7 @@ impl<'w> Supervisor<'w> {
             self.kill_at = None;
             self.kill();
         }
+        self.look_after_held(now);
         let at = self.now();
         if now >= self.next_look {
             self.next_look = now + LOOK;
@@ -197,10 +208,13 @@ impl<'w> Supervisor<'w> {
 
     /// Hands the next snapshot to the thread that takes them.
     fn take_next(&mut self) {
-        let Some(jobs) = &self.jobs else { return };
+        let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            self.holds.begun();
             // The thread outlives the sender.
             let _ = jobs.send(job);
+        } else if !self.captures.is_busy() {
+            self.holds.release();
         }
     }
 
@@ -230,8 +244,12 @@ impl<'w> Supervisor<'w> {
 
     /// Takes in events, in order.
     pub(super) fn happened(&mut self, events: Vec<Event>) {
+        let mut named = Vec::new();
         for event in &events {
             self.tally.observe(event);
+            if let What::Exec(exec) = &event.what {
+                named.extend(self.holds.named(exec.pid, exec.command));
+            }
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
@@ -244,6 +262,9 @@ impl<'w> Supervisor<'w> {
         }
         if let Some(journal) = &self.journal {
             journal.append(events);
+        }
+        if !named.is_empty() {
+            self.happened(named);
         }
     }
 
@@ -289,6 +310,8 @@ impl<'w> Supervisor<'w> {
     }
 
     fn freeze(&mut self, client: u64) {
+        // Who waits in the middle of an `execve` cannot be frozen; let in, it freezes before its first instruction.
+        self.holds.release();
         let pid = self.control.pid_of(client);
         let frozen = match &mut self.tree {
             Some(tree) if self.frozen_by.is_empty() => tree.freeze(pid),
@@ -393,14 +416,15 @@ impl<'w> Supervisor<'w> {
         asks.into_iter().for_each(|ask| self.captures.ask(ask));
         self.finish_snapshots();
         if self.workspace.settings().disabled_by().is_none() {
-            let why = "after the run".to_owned();
-            self.captures.ask(Ask { kind: Kind::Final, command: None, before: false, pooled: false, why });
+            self.captures.ask(Ask::new(Kind::Final, None, "after the run"));
             self.finish_snapshots();
         }
         if let Some(tracer) = self.tracer.take() {
             tracer.stop();
         }
         self.drain();
+        let nameless = self.holds.nameless(None);
+        self.happened(nameless);
         self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();
@@ -463,7 +487,9 @@ impl<'w> Supervisor<'w> {
             unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
-        let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
+        for socket in ["control.sock", agent::SOCKET] {
+            let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join(socket));
+        }
         saved?;
         result
     }

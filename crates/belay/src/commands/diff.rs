@@ -61,6 +61,13 @@ pub(crate) struct Style {
     pub(crate) context: usize,
 }
 
+impl Args {
+    /// Whether content is shown, and not only the names of what differs.
+    pub(crate) fn shows_content(&self) -> bool {
+        !self.style.stat && !self.style.name_only
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   belay diff                            what changed since the last known state
@@ -99,7 +106,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 /// Someone who types a path where a snapshot is expected is told how to say it.
 fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<Snapshot> {
     match workspace.resolve(name) {
-        Err(error @ Error::UnknownSnapshot { .. }) if context.directory()?.join(name).symlink_metadata().is_ok() => {
+        Err(error @ Error::UnknownSnapshot { .. }) if context.has_path(name)? => {
             Err(Failure::from(error).hint(format!("to compare the path: `belay diff -- {name}`")))
         }
         other => Ok(other?),

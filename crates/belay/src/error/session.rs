@@ -152,7 +152,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let kind = match &error {
             StoreError::Missing(_) | StoreError::Corrupt { .. } | StoreError::TooNew { .. } => Kind::Damaged,
-            StoreError::Interrupted => Kind::Interrupted,
+            StoreError::Interrupted | StoreError::HalfDone => Kind::Interrupted,
             StoreError::StoreInWorkspace | StoreError::Busy => Kind::Refused,
             StoreError::Invalid(_) | StoreError::Pattern { .. } => Kind::Usage,
             _ => Kind::System,
@@ -172,6 +172,9 @@ impl From<StoreError> for Failure {
             }
             StoreError::TooNew { .. } => failure.untouched().hint("use the newer belay, or another BELAY_HOME"),
             StoreError::Interrupted => failure.note("the old state is in place"),
+            StoreError::HalfDone => failure
+                .note("some paths are changed and others not yet; the next belay command here goes on with it")
+                .hint("`belay undo` takes it back when that is done"),
             StoreError::Busy => failure.untouched().hint("try again when it has ended"),
             StoreError::StoreInWorkspace => failure.untouched().hint("set BELAY_HOME to a directory outside"),
             _ => failure,

@@ -136,21 +136,13 @@ fn a_review_while_the_run_goes_on_shows_what_is_there_so_far() {
     }
     let mut world = World::new();
     world.workspace.file("text", LINES);
-    world.ok(&[
-        "run",
-        "--ephemeral",
-        "--detach",
-        "--",
-        "sh",
-        "-c",
-        "echo 1 > early; while ! test -e go; do sleep 0.05; done; rm text && echo 2 > late; sleep 1000",
-    ]);
+    let script = "echo 1 > early; sleep 3; rm text && echo 2 > late; sleep 1000";
+    world.ok(&["run", "--ephemeral", "--detach", "--", "sh", "-c", script]);
     let shows = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).contains("early");
     crate::running::until("it is shown", || shows(world.command(&["review"]).output().unwrap()));
     world.ok(&["review", "--apply", "-y", "early"]);
     assert_eq!(world.read("early"), "1\n");
     // Looking does not disturb: the run can still remove what lies beneath what it wrote.
-    world.workspace.file("go", "");
     let shows = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).contains("late");
     crate::running::until("it goes on", || shows(world.command(&["review"]).output().unwrap()));
     assert!(world.has("text"));

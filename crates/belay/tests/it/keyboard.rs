@@ -135,9 +135,12 @@ fn use_an_editor(engine: &str) {
     terminal.line(&format!("{BELAY} run --isolation {engine} -q -- vim -u NONE -N text"));
     terminal.shows("first line");
     assert!(terminal.tmux(&["resize-window", "-x", "100", "-y", "40"]));
-    terminal.keys(&["Escape"]);
-    terminal.line(":put =&lines . 'x' . &columns");
-    terminal.shows("40x100");
+    // The new size reaches the editor in its own time.
+    until("the editor is told its size", || {
+        terminal.line(":put =&lines . 'x' . &columns");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        terminal.screen().contains("40x100")
+    });
     terminal.line(":wq");
     until("it ended", || records(&world)[0]["state"] == "ended");
     terminal.line("echo code $?");
