@@ -96,7 +96,7 @@ fn what_the_workspace_changes_later_is_not_seen_by_a_fork_and_not_taken_back_by_
     let Some(mut world) = world() else { return };
     world.ok(&["fork", "alpha"]);
     in_fork(&mut world, "alpha", "sed -i s/9/nine/ text; echo own > dir/own");
-    world.workspace.file(".env", "other\n").file("text", &LINES.replace('1', "one")).file("dir/late", "late");
+    world.workspace.file(".env", "other\n").file("text", LINES.replace('1', "one")).file("dir/late", "late");
     std::fs::remove_file(world.workspace.join("gone")).unwrap();
     let seen = in_fork(&mut world, "alpha", "cat .env gone; head -n 1 text; ls dir");
     assert_eq!(seen, "secret\ng1\ninner\nown\n");
@@ -227,4 +227,56 @@ fn a_directory_of_its_own_has_everything_and_is_picked_from_too() {
     assert!(Path::new(&to).join("made").exists(), "a directory is nobody's but its owner's to remove");
     let full = world.belay(&["fork", "gamma", "--to", &path, "-y"]);
     assert_eq!(full.code, 4, "{full}");
+}
+
+#[test]
+fn layers_work_on_every_filesystem_and_blocks_are_shared_where_they_can_be() {
+    use belay_testkit::SmallDisk;
+    if !has_namespaces() {
+        return;
+    }
+    let size = 320 << 20;
+    let disks = [
+        ("ext4", SmallDisk::ext4(64 << 20)),
+        ("btrfs", SmallDisk::btrfs(size)),
+        ("xfs", SmallDisk::xfs(size)),
+        ("tmpfs", SmallDisk::tmpfs(64 << 20)),
+    ];
+    for (name, disk) in disks {
+        let Some(disk) = disk else { continue };
+        let mut world = World::new();
+        let at = disk.path().join("ws");
+        std::fs::create_dir_all(at.join("dir")).unwrap();
+        std::fs::write(at.join("text"), LINES).unwrap();
+        std::fs::write(at.join("dir/inner"), "i").unwrap();
+        // Once with the layer on the same filesystem, once with it on another.
+        for home in [disk.path().join("home"), world.workspace.home().to_owned()] {
+            let mut belay = |words: &[&str]| {
+                let mut command = world.command(words);
+                command.current_dir(&at).env("BELAY_HOME", &home);
+                let ran = world.ran(command);
+                assert_eq!(ran.code, 0, "{name}: belay {words:?}\n{ran}");
+                ran.stdout
+            };
+            belay(&["fork", "alpha"]);
+            let script = "sed -i s/9/nine/ text; rm -r dir; mkdir -p new/deep; echo n > new/deep/file; ln -s text link";
+            belay(&["run", "-q", "--fork", "alpha", "--", "sh", "-ec", script]);
+            assert_eq!(belay(&["compare", "alpha", "--name-only"]), "dir/inner\nlink\nnew/deep/file\ntext\n");
+            belay(&["pick", "alpha", "-y"]);
+            assert_eq!(std::fs::read_to_string(at.join("text")).unwrap(), LINES.replace('9', "nine"));
+            belay(&["undo", "-y"]);
+            assert!(at.join("dir/inner").exists() && !at.join("new").exists());
+            belay(&["run", "-q", "--ephemeral", "--", "sh", "-ec", script]);
+            belay(&["review", "--all", "-y"]);
+            assert!(!at.join("dir").exists() && at.join("new/deep/file").exists());
+            belay(&["undo", "-y"]);
+        }
+        if matches!(name, "btrfs" | "xfs") {
+            let mut command = world.command(&["fork", "beta", "--to", "../beta"]);
+            command.current_dir(&at).env("BELAY_HOME", disk.path().join("home"));
+            let ran = world.ran(command);
+            assert_eq!(ran.code, 0, "without a question, since nothing is copied: {ran}");
+            assert_eq!(std::fs::read_to_string(disk.path().join("beta/text")).unwrap(), LINES);
+        }
+    }
 }
