@@ -227,6 +227,8 @@ fn a_directory_of_its_own_has_everything_and_is_picked_from_too() {
     assert!(Path::new(&to).join("made").exists(), "a directory is nobody's but its owner's to remove");
     let full = world.belay(&["fork", "gamma", "--to", &path, "-y"]);
     assert_eq!(full.code, 4, "{full}");
+    let inside = world.belay(&["fork", "gamma", "--to", "inner", "-y"]);
+    assert!(inside.code == 7 && inside.stderr.contains("inside the workspace") && !world.has("inner"), "{inside}");
 }
 
 #[test]
