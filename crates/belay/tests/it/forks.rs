@@ -282,3 +282,33 @@ fn layers_work_on_every_filesystem_and_blocks_are_shared_where_they_can_be() {
         }
     }
 }
+
+#[test]
+fn where_nothing_can_be_laid_over_a_directory_the_way_out_is_named() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("number", "42\n");
+    let good = world.snapshot();
+    world.workspace.file("number", "43\n");
+    let mut without = |words: &str| {
+        let belay = env!("CARGO_BIN_EXE_belay");
+        let script = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec {belay} {words}");
+        let like = world.command(&[]);
+        let mut command = std::process::Command::new("unshare");
+        command.args(["-Ur", "sh", "-c", &script]).current_dir(world.workspace.path());
+        command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        world.ran(command)
+    };
+    let fork = without("fork alpha");
+    assert!(fork.code == 7 && fork.stderr.contains("belay fork --to DIR"), "{fork}");
+    let run = without("run --ephemeral -- true");
+    assert!(run.code == 125 && run.stderr.contains("leave it out"), "{run}");
+    let copied = without("fork beta --to ../beta -y");
+    assert_eq!(copied.code, 0, "{copied}");
+    let found = without(&format!("bisect --since {good} -- grep -q 42 number"));
+    assert_eq!(found.code, 0, "{found}");
+    assert!(found.stderr.contains("each snapshot is copied") && found.stdout.contains("M number"), "{found}");
+    assert_eq!(std::fs::read_dir(world.workspace.home().join("forks")).unwrap().count(), 1, "only the directory's");
+}
