@@ -240,9 +240,10 @@ impl Workspace<'_> {
             exact_times: aim.mtime == MtimePolicy::Exact,
             begun_at: safety.created_at,
         };
+        let root = self.writable()?;
         intent.write(disk, &self.id)?;
         let options = ApplyOptions { faults, ..apply_options(&intent, OnStop::OldOrHalf, work) };
-        let applied = self.writable().and_then(|root| Ok(apply(self.home.store(), &root, plan, &options)?));
+        let applied = apply(self.home.store(), &root, plan, &options).map_err(Error::Store);
         let is_half = matches!(applied, Err(Error::Store(belay_store::Error::HalfDone)));
         if is_half || applied.is_err() && faults.is_some_and(has_struck_dead) {
             return applied;

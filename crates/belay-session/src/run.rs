@@ -17,6 +17,7 @@ mod lost;
 mod record;
 mod start;
 mod still;
+mod storm;
 mod supervisor;
 mod tally;
 mod tree;
@@ -55,6 +56,8 @@ enum Wake {
     ChildExited,
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
+    /// What a storm deleted is back; or why not all of it.
+    Undone(Option<String>),
     /// A snapshot was taken, or not.
     Taken(Box<captures::Done>),
 }

@@ -7,6 +7,7 @@
 //! - what a workspace holds is reached only beneath an open directory handle, and is never executed;
 //! - nothing is published before it is durable.
 
+mod assemble;
 mod capture;
 mod codec;
 mod diff;
@@ -31,6 +32,7 @@ mod tree;
 mod verify;
 mod weigh;
 
+pub use assemble::Assembly;
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
 pub use diff::{Change, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};

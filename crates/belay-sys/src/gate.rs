@@ -1,7 +1,8 @@
 //! Programs behind a gate: whoever executes one waits until it is let in.
 //!
 //! Invariants: reading never waits; whoever knocked is let in when its [`Knock`] is dropped, and everybody when the gate
-//! goes with its last knock or with this process: nobody is turned away and nobody is left standing.
+//! goes with its last knock or with this process: nobody is turned away and nobody is left standing. A process that is
+//! forked while a gate stands has a copy of it until it executes something, so it must not be the one that knocks.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -143,7 +144,8 @@ impl Drop for Knock {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Command, Stdio};
+    use std::io::Write;
+    use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
     use super::Gate;
@@ -153,16 +155,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("program");
         std::fs::copy("/bin/true", &program).unwrap();
+        // They exist before the gate does: one that is forked later has a copy of it until it has executed something.
+        let [mut first, mut second] = [(); 2].map(|()| {
+            let script = format!("read -r go; exec {} 'a b' ''", program.display());
+            Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap()
+        });
+        let go = |child: &mut Child| drop(child.stdin.take().unwrap().write_all(b"\n"));
         let Ok(gate) = Gate::open() else { return };
         gate.guard(&program).unwrap();
-        let start = || {
-            let program = program.clone();
-            // A spawn returns only when the program is executed.
-            std::thread::spawn(move || {
-                Command::new(program).args(["a b", ""]).stdin(Stdio::null()).status().unwrap().success()
-            })
-        };
-        let first = start();
+        go(&mut first);
         let knock = loop {
             if let Some(knock) = gate.knocks().unwrap().pop() {
                 break knock;
@@ -172,15 +173,15 @@ mod tests {
         let program_word = program.as_os_str().as_encoded_bytes().to_vec();
         assert_eq!(knock.words(), Some(vec![program_word, b"a b".to_vec(), Vec::new()]));
         std::thread::sleep(Duration::from_millis(50));
-        assert!(!first.is_finished());
+        assert!(first.try_wait().unwrap().is_none());
         let began = Instant::now();
         drop(knock);
-        assert!(first.join().unwrap());
-        let second = start();
+        assert!(first.wait().unwrap().success());
+        go(&mut second);
         std::thread::sleep(Duration::from_millis(50));
-        assert!(!second.is_finished());
+        assert!(second.try_wait().unwrap().is_none());
         drop(gate);
-        assert!(second.join().unwrap());
+        assert!(second.wait().unwrap().success());
         assert!(began.elapsed() < Duration::from_secs(10));
     }
 }

@@ -15,6 +15,7 @@ mod options;
 mod privileged;
 mod ptrace;
 mod table;
+mod team;
 mod tracer;
 mod unprivileged;
 

@@ -37,6 +37,8 @@ const RELEASE_LOOK: Duration = Duration::from_micros(200);
 /// The process that traces.
 pub(crate) struct Follower {
     beside: Option<Beside>,
+    /// Whether there is somebody to follow.
+    follows: AtomicBool,
     orders: SyncSender<Order>,
     post: Arc<Post>,
 }
@@ -74,7 +76,7 @@ impl Follower {
         let (orders, inbox) = sync_channel(1);
         let theirs = Arc::clone(&post);
         let beside = Beside::start("belay-tracer", move || follow_orders(&inbox, &queue, &theirs))?;
-        Ok(Follower { beside: Some(beside), orders, post })
+        Ok(Follower { beside: Some(beside), follows: AtomicBool::new(false), orders, post })
     }
 
     /// The process that traces.
@@ -87,7 +89,9 @@ impl Follower {
         let (answer, answered) = sync_channel(1);
         let gone = || io::Error::other("the tracing process is gone");
         self.orders.send((pid, answer)).map_err(|_| gone())?;
-        answered.recv().map_err(|_| gone())?
+        let seized = answered.recv().map_err(|_| gone())?;
+        self.follows.store(seized.is_ok(), Ordering::SeqCst);
+        seized
     }
 
     /// Holds some commands before their first instruction.
@@ -98,7 +102,7 @@ impl Follower {
 
     /// Returns once everything that had happened is in the queue.
     pub(crate) fn catch_up(&self) {
-        let Some(beside) = &self.beside else { return };
+        let Some(beside) = self.beside.as_ref().filter(|_| self.follows.load(Ordering::SeqCst)) else { return };
         let asked = self.post.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let start = Instant::now();
         let mut answered = self.post.answered.lock().unwrap_or_else(PoisonError::into_inner);

@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Du(c::du::Args),
     Gc(c::gc::Args),
     Verify(c::verify::Args),
+    Export(c::export::Args),
+    Import(c::import::Args),
     Forget(c::forget::Args),
     Workspaces(c::workspaces::Args),
     Profile(c::profile::Args),

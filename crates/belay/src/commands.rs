@@ -20,12 +20,14 @@ pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod discard;
 pub(crate) mod du;
+pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod forget;
 pub(crate) mod fork;
 pub(crate) mod forks;
 pub(crate) mod gc;
 pub(crate) mod history;
+pub(crate) mod import;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
@@ -90,6 +92,8 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Du(args) => du::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Verify(args) => verify::run(context, args),
+        Command::Export(args) => export::run(context, args),
+        Command::Import(args) => import::run(context, args),
         Command::Forget(args) => forget::run(context, args),
         Command::Workspaces(args) => workspaces::run(context, args),
         Command::Profile(args) => profile::run(context, args),

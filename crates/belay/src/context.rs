@@ -195,14 +195,14 @@ impl<'u> Context<'u> {
         Work { progress: meter, stop: &STOP }
     }
 
-    /// Whether Ctrl-C was pressed.
-    pub(crate) fn is_stopped(&self) -> bool {
-        STOP.load(Ordering::Relaxed)
-    }
-
     /// Work that `meter` watches and that Ctrl-C ends at once, because nothing has to be put in order then.
     pub(crate) fn watched(meter: &Meter) -> Work<'_> {
         Work { progress: meter, stop: &STOP }
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub(crate) fn is_stopped(&self) -> bool {
+        STOP.load(Ordering::Relaxed)
     }
 
     /// The configuration files and variables.

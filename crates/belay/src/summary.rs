@@ -1,12 +1,13 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::event::{Decision, Ended, ExecSource, FileSource, Isolation, Protection};
 use belay_session::{ConfinementEngine, Deed, Farewell, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::past;
+use crate::relay::News;
 use crate::ui::escape::printable;
 use crate::ui::quantity::{self, count};
 use crate::ui::style;
@@ -18,6 +19,23 @@ const DEEDS_MAX: usize = 5;
 const COMMAND_MAX: usize = 60;
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 7;
+
+/// Says what a run tells beside what it shows.
+pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
+    let (storm, is_question) = match news {
+        News::Started(run) => return begin(context, run),
+        News::Storm(storm, is_question) => (storm, *is_question),
+    };
+    // The terminal may be in raw mode, where a line ends with both.
+    let line = prose(&format!("belay: {}", past::storm(storm)), INDENT);
+    context.ui.tell(format_args!("\r{line}\r"));
+    if is_question {
+        context.ui.tell("       a  allow it and go on    u  undo it and go on    s  undo it and stop\r");
+    } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) {
+        let hint = format!("`belay restore {} PATH` brings them back", printable(storm.snapshot.as_bytes()));
+        context.ui.hint(format_args!("{hint}\r"));
+    }
+}
 
 /// Says what protects the run, and what does not.
 pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {

@@ -1008,6 +1008,45 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-f[Overwrite an archive that exists]' \
+'--force[Overwrite an archive that exists]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':snapshot -- The snapshot:_default' \
+':to -- The archive or directory:_files' \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'-l+[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'--label=[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'-d+[A longer note]:TEXT:_default' \
+'--description=[A longer note]:TEXT:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':from -- A tar archive, plain or compressed with gzip or zstd; or a directory:_files' \
+&& ret=0
+;;
 (forget)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1676,6 +1715,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (forget)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1838,6 +1885,8 @@ _belay_commands() {
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
+'export:Write a snapshot as an archive or into a directory' \
+'import:Make a snapshot of an archive or of another directory' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
@@ -1988,6 +2037,11 @@ _belay__subcmd__du_commands() {
     local commands; commands=()
     _describe -t commands 'belay du commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__export_commands] )) ||
+_belay__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay export commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__find_commands] )) ||
 _belay__subcmd__find_commands() {
     local commands; commands=()
@@ -2088,6 +2142,8 @@ _belay__subcmd__help_commands() {
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
+'export:Write a snapshot as an archive or into a directory' \
+'import:Make a snapshot of an archive or of another directory' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
@@ -2194,6 +2250,11 @@ _belay__subcmd__help__subcmd__du_commands() {
     local commands; commands=()
     _describe -t commands 'belay help du commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__export_commands] )) ||
+_belay__subcmd__help__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help export commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__find_commands] )) ||
 _belay__subcmd__help__subcmd__find_commands() {
     local commands; commands=()
@@ -2241,6 +2302,11 @@ _belay__subcmd__help__subcmd__help_commands() {
 _belay__subcmd__help__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay help history commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__import_commands] )) ||
+_belay__subcmd__help__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help import commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__log_commands] )) ||
 _belay__subcmd__help__subcmd__log_commands() {
@@ -2433,6 +2499,11 @@ _belay__subcmd__help__subcmd__workspaces_commands() {
 _belay__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay history commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__import_commands] )) ||
+_belay__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay import commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__log_commands] )) ||
 _belay__subcmd__log_commands() {

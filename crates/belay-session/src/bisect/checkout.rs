@@ -127,7 +127,7 @@ impl<'w, 'h> Checkout<'w, 'h> {
                     prefix: b".belay-bisect-",
                     progress: work.progress,
                     stop: work.stop,
-                    on_stop: OnStop::Half,
+                    on_stop: OnStop::OldOrHalf,
                     faults: None,
                 };
                 apply(store, &workspace.writable()?, &plan, &options)?;

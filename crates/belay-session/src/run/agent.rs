@@ -164,26 +164,28 @@ impl Desk {
             return AgentAnswer::Refused("a word holds a zero byte".into());
         }
         let _turn = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.carry_out((self.answerer)(&self.run, call)).unwrap_or_else(|error| AgentAnswer::Refused(error.to_string()))
+        let done = carry_out((self.answerer)(&self.run, call), &self.helpers);
+        done.unwrap_or_else(|error| AgentAnswer::Refused(error.to_string()))
     }
+}
 
-    fn carry_out(&self, mut command: Command) -> io::Result<AgentAnswer> {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn()?;
-        let pid = child.id();
-        self.helpers.change(|pids| pids.push(pid));
-        let heard = hear(&mut child);
-        if heard.is_err() {
-            // It is past its time, or nobody can hear it any more.
-            let _ = child.kill();
-        }
-        let status = child.wait();
-        self.helpers.change(|pids| pids.retain(|other| *other != pid));
-        let ([out, err], status) = (heard?, status?);
-        let cut = out.len() >= TEXT_BYTES_MAX || err.len() >= TEXT_BYTES_MAX;
-        let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
-        Ok(AgentAnswer::Done { code, out: out.into(), err: err.into(), cut })
+/// Has a process answer, which is not one of the run's.
+pub(super) fn carry_out(mut command: Command, helpers: &Helpers) -> io::Result<AgentAnswer> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let pid = child.id();
+    helpers.change(|pids| pids.push(pid));
+    let heard = hear(&mut child);
+    if heard.is_err() {
+        // It is past its time, or nobody can hear it any more.
+        let _ = child.kill();
     }
+    let status = child.wait();
+    helpers.change(|pids| pids.retain(|other| *other != pid));
+    let ([out, err], status) = (heard?, status?);
+    let cut = out.len() >= TEXT_BYTES_MAX || err.len() >= TEXT_BYTES_MAX;
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
+    Ok(AgentAnswer::Done { code, out: out.into(), err: err.into(), cut })
 }
 
 /// Both streams of a process to their ends, as far as they are passed on.

@@ -121,6 +121,11 @@ impl Control {
         clients.iter().find(|client| client.id == id).and_then(|client| client.pid)
     }
 
+    /// Whether somebody sits at the terminal.
+    pub(super) fn is_watched(&self) -> bool {
+        self.clients.lock().expect("no holder panics").iter().any(|client| client.is_watching)
+    }
+
     /// Shows a client the terminal from now on, beginning with `recent`.
     pub(super) fn show_terminal(&self, id: u64, recent: &[u8]) {
         let mut clients = self.clients.lock().expect("no holder panics");

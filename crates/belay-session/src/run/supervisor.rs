@@ -12,7 +12,7 @@ use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
 
-use super::agent::{self, Helpers};
+use super::agent::{self, Answerer, Helpers};
 use super::captures::{Captures, Job};
 use super::confine::{Den, Engine};
 use super::console::Recent;
@@ -20,6 +20,7 @@ use super::control::Control;
 use super::held::Holds;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::start::Streams;
+use super::storm::{self, Deletions};
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use super::unseen;
@@ -56,6 +57,8 @@ pub(super) struct Supervisor<'w> {
     pub(super) env: Vec<Vec<u8>>,
     pub(super) den: Den,
     pub(super) helpers: Helpers,
+    pub(super) answerer: Option<Answerer>,
+    pub(super) deletions: Deletions,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -108,6 +111,8 @@ impl<'w> Supervisor<'w> {
             env: host.env,
             den: host.den,
             helpers,
+            answerer: host.answerer,
+            deletions: Deletions::new(workspace.settings()),
             tree: None,
             tracer: None,
             journal: None,
@@ -168,7 +173,11 @@ impl<'w> Supervisor<'w> {
         match wake {
             Wake::Events(events) => self.observed(events),
             Wake::Request(client, request) => self.asked(client, request),
-            Wake::Gone(client) => self.thaw(client, None),
+            Wake::Gone(client) => {
+                self.thaw(client, None);
+                self.without_a_person();
+            }
+            Wake::Undone(failed) => self.undone(failed),
             Wake::ChildExited => self.is_over = true,
             Wake::Held(held) => self.held(held),
             Wake::Taken(done) => self.taken(*done),
@@ -180,6 +189,7 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
+        self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
             self.stop("stopped", false);
@@ -250,6 +260,7 @@ impl<'w> Supervisor<'w> {
             if let What::Exec(exec) = &event.what {
                 named.extend(self.holds.named(exec.pid, exec.command));
             }
+            self.deletions.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
@@ -273,6 +284,7 @@ impl<'w> Supervisor<'w> {
             Request::Attach(size) => {
                 self.resize(size);
                 self.control.show_terminal(client, &self.recent.bytes());
+                self.tell_of_storm(client);
                 // A program that fills the screen draws it anew for whoever comes.
                 self.signal_foreground(SIGWINCH);
             }
@@ -287,6 +299,7 @@ impl<'w> Supervisor<'w> {
                 self.thaw(client, rewound);
                 self.control.answer(client, &Answer::Thawed);
             }
+            Request::Decide(decision) => self.decide(decision),
             Request::Status => {
                 self.record.totals = self.tally.totals;
                 self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
@@ -325,6 +338,33 @@ impl<'w> Supervisor<'w> {
             }
             Err(error) => self.control.answer(client, &Answer::Refused(error.to_string())),
         }
+    }
+
+    /// Holds the run still on our own account; false if it does not stop.
+    pub(super) fn hold_still(&mut self) -> bool {
+        let is_still = match &mut self.tree {
+            Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
+            tree => tree.is_some(),
+        };
+        if is_still {
+            self.catch_up();
+            self.frozen_by.push(storm::HOLDER);
+        }
+        is_still
+    }
+
+    /// Ends the hold on our own account.
+    pub(super) fn go_on(&mut self) {
+        self.thaw(storm::HOLDER, None);
+    }
+
+    /// Ends everything that is held still, before it moves again.
+    pub(super) fn kill_still(&mut self, because: &str) {
+        self.record.because.get_or_insert_with(|| because.to_owned());
+        if let Some(tree) = &self.tree {
+            tree.signal(rustix::process::Signal::KILL.as_raw());
+        }
+        self.kill_at = Some(Instant::now());
     }
 
     /// Lets the run go on if this client was the last that held it.

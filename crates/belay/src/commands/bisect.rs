@@ -124,8 +124,8 @@ fn try_one(
     let own = profiles::read(context)?;
     profiles::get(&own, &profile)?;
     let confinement = Confinement { engine: ConfinementEngine::Auto, profile, ..Confinement::default() };
-    let user_home = context.environment.user_home.clone().unwrap_or_else(|| "/".into());
-    let den = Den { profiles: own, home: user_home, program: None };
+    let home = context.environment.user_home.clone().unwrap_or_else(|| "/".into());
+    let den = Den { profiles: own, home, program: None };
     let env: Vec<Vec<u8>> =
         std::env::vars_os().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()).collect();
     let directory = workspace.beneath(&context.directory()?, ".".as_ref())?;

@@ -175,7 +175,7 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         client.ask(&Request::Attach(size)).map_err(|error| lost(&record, &error))?;
     }
     let screen = if has_terminal { screen } else { Screen::none() };
-    let outcome = relay(client, &screen, Endings::PassOn, &mut |run| summary::begin(context, run));
+    let outcome = relay(client, &screen, Endings::PassOn, &mut |news| summary::tell(context, &news));
     match outcome.map_err(|error| lost(&record, &error))? {
         Outcome::Ended(farewell) => ended(context, &workspace, &farewell),
         Outcome::Detached => {

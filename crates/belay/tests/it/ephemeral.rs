@@ -136,7 +136,7 @@ fn a_review_while_the_run_goes_on_shows_what_is_there_so_far() {
     }
     let mut world = World::new();
     world.workspace.file("text", LINES);
-    let script = "echo 1 > early; sleep 3; rm text && echo 2 > late; sleep 1000";
+    let script = "echo 1 > early; sleep 5; rm text && echo 2 > late; sleep 1000";
     world.ok(&["run", "--ephemeral", "--detach", "--", "sh", "-c", script]);
     let shows = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).contains("early");
     crate::running::until("it is shown", || shows(world.command(&["review"]).output().unwrap()));

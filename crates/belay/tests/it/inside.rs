@@ -200,6 +200,6 @@ fn without_namespaces_rules_on_paths_hold_and_it_is_said_loudly() {
     }
     assert!(ran.stderr.contains("confined by Landlock") && ran.stderr.contains("NO NAMESPACES"), "{ran}");
     assert!(!ran.stdout.contains("home") && !ran.stdout.contains("control.sock"), "{ran}");
-    assert!(ran.stdout.contains("snap_") && ran.stdout.contains("ConnectionResetError"), "{ran}");
+    assert!(ran.stdout.contains("snap_") && !ran.stdout.contains("b'"), "{ran}");
     assert!(world.has("b") && !world.workspace.base().join("new").exists());
 }

@@ -1,5 +1,6 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
+mod archives;
 mod attribution;
 mod bisecting;
 mod causes;
@@ -29,6 +30,7 @@ mod running;
 mod settings;
 mod snapshots;
 mod still;
+mod storm;
 mod terminal;
 mod upkeep;
 mod watching;

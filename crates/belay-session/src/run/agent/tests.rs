@@ -1,3 +1,5 @@
+//! What is asked over the socket of an agent, also by one who means harm.
+
 use std::os::unix::net::UnixStream;
 
 use belay_testkit::fuzz;
