@@ -545,6 +545,7 @@ never\:"Never"))' \
 ;;
 (review)
 _arguments "${_arguments_options[@]}" : \
+'(--apply --all --none)*--apply-hunk=[Apply hunks of a file by their numbers, such as src/main.rs\:2 or src/main.rs\:1,3]:PATH:N:_default' \
 '--run=[The run; the latest ephemeral one of this workspace by default]:RUN:_default' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
@@ -554,7 +555,11 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'--apply[Apply it; on a terminal, after a question]' \
+'--apply[Apply it; on a terminal, after one question for all of it]' \
+'(--none)--all[Apply everything]' \
+'(--apply)--none[Apply nothing, and discard what was written as \`belay discard\` does]' \
+'-p[Show every hunk with its number]' \
+'--patch[Show every hunk with its number]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -868,6 +873,28 @@ never\:"Never"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':path -- The file, with a colon and a number for a single line:_files' \
+&& ret=0
+;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+'--since=[A snapshot at which CMD still succeeds]:SNAP:_default' \
+'--until=[A snapshot at which it fails; the present by default]:SNAP:_default' \
+'--profile=[What CMD may reach; without it, the profile that suits it]:NAME:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-v[Show what CMD writes, on standard error]' \
+'--verbose[Show what CMD writes, on standard error]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::command -- The command and its arguments:_default' \
 && ret=0
 ;;
 (cat)
@@ -1660,6 +1687,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1835,7 +1866,7 @@ _belay_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
 'fork:Make copies of the workspace as it is, for agents that work side by side' \
 'forks:List the forks of the workspace, or remove one' \
@@ -1847,6 +1878,7 @@ _belay_commands() {
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -1923,6 +1955,11 @@ _belay__subcmd__audit__subcmd__help__subcmd__verify_commands() {
 _belay__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__bisect_commands] )) ||
+_belay__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay bisect commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__blame_commands] )) ||
 _belay__subcmd__blame_commands() {
@@ -2086,7 +2123,7 @@ _belay__subcmd__help_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
 'fork:Make copies of the workspace as it is, for agents that work side by side' \
 'forks:List the forks of the workspace, or remove one' \
@@ -2098,6 +2135,7 @@ _belay__subcmd__help_commands() {
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -2149,6 +2187,11 @@ _belay__subcmd__help__subcmd__audit__subcmd__export_commands() {
 _belay__subcmd__help__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay help audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__bisect_commands] )) ||
+_belay__subcmd__help__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help bisect commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__blame_commands] )) ||
 _belay__subcmd__help__subcmd__blame_commands() {
