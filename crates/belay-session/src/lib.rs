@@ -7,6 +7,7 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod agent;
 mod blame;
 mod budget;
 mod cause;
@@ -47,6 +48,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use agent::{AgentDeed, AgentWord, Heard, Missed};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use budget::Budget;
 pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};

@@ -21,6 +21,8 @@ pub(crate) mod find;
 pub(crate) mod forget;
 pub(crate) mod gc;
 pub(crate) mod history;
+pub(crate) mod hook;
+pub(crate) mod install;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
@@ -37,10 +39,12 @@ pub(crate) mod snapshot;
 pub(crate) mod snapshots;
 pub(crate) mod sql;
 pub(crate) mod status;
+pub(crate) mod statusline;
 pub(crate) mod stop;
 pub(crate) mod supervise;
 pub(crate) mod trust;
 pub(crate) mod undo;
+pub(crate) mod uninstall;
 pub(crate) mod util;
 pub(crate) mod verify;
 pub(crate) mod watch;
@@ -85,6 +89,10 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
+        Command::Install(args) => install::run(context, args),
+        Command::Uninstall(args) => uninstall::run(context, args),
+        Command::Hook(args) => hook::run(context, args),
+        Command::Statusline(args) => statusline::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),

@@ -140,6 +140,11 @@ impl Failure {
         self
     }
 
+    /// The failure on one line: what happened, and why.
+    pub(crate) fn line(&self) -> String {
+        std::iter::once(&self.message).chain(&self.causes).map(String::as_str).collect::<Vec<_>>().join(": ")
+    }
+
     /// The failure as it is printed with `--json`.
     pub(crate) fn to_json(&self) -> Value {
         json!({ "error": {
