@@ -98,6 +98,7 @@ pub(crate) enum Command {
     Trust(c::trust::Args),
     Install(c::install::Args),
     Uninstall(c::uninstall::Args),
+    Doctor(c::doctor::Args),
     Mcp(c::mcp::Args),
     Hook(c::hook::Args),
     Statusline(c::statusline::Args),

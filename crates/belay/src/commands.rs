@@ -16,6 +16,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod discard;
+pub(crate) mod doctor;
 pub(crate) mod du;
 pub(crate) mod find;
 pub(crate) mod forget;
@@ -93,6 +94,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Uninstall(args) => uninstall::run(context, args),
         Command::Hook(args) => hook::run(context, args),
         Command::Statusline(args) => statusline::run(context, args),
+        Command::Doctor(args) => doctor::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),

@@ -1082,6 +1082,22 @@ opencode\:"OpenCode"
 copilot\:"GitHub Copilot CLI"))' \
 && ret=0
 ;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--fix[Connect the agents that are used here and are not connected]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (mcp)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1534,6 +1550,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (mcp)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1639,6 +1659,7 @@ _belay_commands() {
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
 'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
 'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
 'hook:Take in an event of an agent, as JSON on standard input' \
 'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
@@ -1764,6 +1785,11 @@ _belay__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay discard commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__doctor_commands] )) ||
+_belay__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay doctor commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__du_commands] )) ||
 _belay__subcmd__du_commands() {
     local commands; commands=()
@@ -1824,6 +1850,7 @@ _belay__subcmd__help_commands() {
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
 'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
 'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
 'hook:Take in an event of an agent, as JSON on standard input' \
 'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
@@ -1904,6 +1931,11 @@ _belay__subcmd__help__subcmd__diff_commands() {
 _belay__subcmd__help__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay help discard commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__doctor_commands] )) ||
+_belay__subcmd__help__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help doctor commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__du_commands] )) ||
 _belay__subcmd__help__subcmd__du_commands() {

@@ -135,3 +135,20 @@ fn a_dry_run_shows_and_writes_nothing() {
     assert!(ran.code == 0 && ran.raw().contains("+    \"BeforeTool\": ["), "{ran}");
     assert!(!world.workspace.base().join(".gemini").exists());
 }
+
+#[test]
+fn the_doctor_proves_what_works_and_connects_what_does_not() {
+    let mut world = World::new();
+    fs::create_dir_all(world.workspace.base().join(".gemini")).unwrap();
+    let ran = world.belay(&["doctor"]);
+    assert!(ran.stdout.contains("a file was changed and brought back"), "{ran}");
+    assert!(ran.stdout.contains("a command and its file were recorded"), "{ran}");
+    assert!(ran.stdout.contains("gemini hooks  missing  not connected"), "{ran}");
+    assert_eq!(ran.code, 1, "{ran}");
+    let fixed = world.belay(&["doctor", "--fix"]);
+    assert!(fixed.stdout.contains("gemini hooks  works  connected; a hook made a snapshot"), "{fixed}");
+    let settings = "{ \"disableAllHooks\": true }";
+    fs::write(place(&world, ".claude/settings.json"), settings).unwrap();
+    let silenced = world.belay(&["doctor", "--fix"]);
+    assert!(silenced.stdout.contains("disableAllHooks switches hooks off"), "{silenced}");
+}
