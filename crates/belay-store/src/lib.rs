@@ -7,6 +7,7 @@
 //! - what a workspace holds is reached only beneath an open directory handle, and is never executed;
 //! - nothing is published before it is durable.
 
+mod assemble;
 mod capture;
 mod codec;
 mod diff;
@@ -31,6 +32,7 @@ mod tree;
 mod verify;
 mod weigh;
 
+pub use assemble::Assembly;
 pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
 pub use diff::{Change, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
@@ -44,7 +46,8 @@ pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
-    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, is_between, plan, tidy_up,
+    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, apply, extract, is_between, plan,
+    tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};

@@ -6,11 +6,14 @@ use crate::args::{Cli, Command};
 use crate::context::Context;
 use crate::error::Result;
 
+pub(crate) mod answer;
 pub(crate) mod attach;
 pub(crate) mod audit;
+pub(crate) mod bisect;
 pub(crate) mod blame;
 pub(crate) mod cat;
 pub(crate) mod changes;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -18,16 +21,21 @@ pub(crate) mod diff;
 pub(crate) mod discard;
 pub(crate) mod doctor;
 pub(crate) mod du;
+pub(crate) mod export;
 pub(crate) mod find;
 pub(crate) mod forget;
+pub(crate) mod fork;
+pub(crate) mod forks;
 pub(crate) mod gc;
 pub(crate) mod history;
 pub(crate) mod hook;
 pub(crate) mod install;
+pub(crate) mod import;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
 pub(crate) mod mcp;
+pub(crate) mod pick;
 pub(crate) mod profile;
 pub(crate) mod redo;
 pub(crate) mod restore;
@@ -72,18 +80,25 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Rollback(args) => rollback::run(context, args),
         Command::Review(args) => review::run(context, args),
         Command::Discard(args) => discard::run(context, args),
+        Command::Fork(args) => fork::run(context, args),
+        Command::Forks(args) => forks::run(context, args),
+        Command::Compare(args) => compare::run(context, args),
+        Command::Pick(args) => pick::run(context, args),
         Command::Undo(args) => undo::run(context, args),
         Command::Redo(args) => redo::run(context, args),
         Command::Restore(args) => restore::run(context, args),
         Command::History(args) => history::run(context, args),
         Command::Changes(args) => changes::run(context, args),
         Command::Blame(args) => blame::run(context, args),
+        Command::Bisect(args) => bisect::run(context, args),
         Command::Cat(args) => cat::run(context, args),
         Command::Ls(args) => ls::run(context, args),
         Command::Find(args) => find::run(context, args),
         Command::Du(args) => du::run(context, args),
         Command::Gc(args) => gc::run(context, args),
         Command::Verify(args) => verify::run(context, args),
+        Command::Export(args) => export::run(context, args),
+        Command::Import(args) => import::run(context, args),
         Command::Forget(args) => forget::run(context, args),
         Command::Workspaces(args) => workspaces::run(context, args),
         Command::Profile(args) => profile::run(context, args),
@@ -98,6 +113,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Mcp(args) => mcp::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
+        Command::Answer(args) => answer::run(context, args),
         Command::Supervise(args) => supervise::run(context, args),
         Command::Util(args) => util::run(context, args),
     }

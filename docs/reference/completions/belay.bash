@@ -16,6 +16,9 @@ _belay() {
             ",$1")
                 cmd="belay"
                 ;;
+            belay,answer)
+                cmd="belay__subcmd__answer"
+                ;;
             belay,attach)
                 cmd="belay__subcmd__attach"
                 ;;
@@ -30,6 +33,9 @@ _belay() {
                 ;;
             belay,changes)
                 cmd="belay__subcmd__changes"
+                ;;
+            belay,compare)
+                cmd="belay__subcmd__compare"
                 ;;
             belay,completions)
                 cmd="belay__subcmd__completions"
@@ -52,11 +58,20 @@ _belay() {
             belay,du)
                 cmd="belay__subcmd__du"
                 ;;
+            belay,export)
+                cmd="belay__subcmd__export"
+                ;;
             belay,find)
                 cmd="belay__subcmd__find"
                 ;;
             belay,forget)
                 cmd="belay__subcmd__forget"
+                ;;
+            belay,fork)
+                cmd="belay__subcmd__fork"
+                ;;
+            belay,forks)
+                cmd="belay__subcmd__forks"
                 ;;
             belay,gc)
                 cmd="belay__subcmd__gc"
@@ -72,6 +87,8 @@ _belay() {
                 ;;
             belay,install)
                 cmd="belay__subcmd__install"
+            belay,import)
+                cmd="belay__subcmd__import"
                 ;;
             belay,log)
                 cmd="belay__subcmd__log"
@@ -84,6 +101,9 @@ _belay() {
                 ;;
             belay,mcp)
                 cmd="belay__subcmd__mcp"
+                ;;
+            belay,pick)
+                cmd="belay__subcmd__pick"
                 ;;
             belay,profile)
                 cmd="belay__subcmd__profile"
@@ -184,6 +204,27 @@ _belay() {
             belay__subcmd__config__subcmd__help,list)
                 cmd="belay__subcmd__config__subcmd__help__subcmd__list"
                 ;;
+            belay__subcmd__forks,help)
+                cmd="belay__subcmd__forks__subcmd__help"
+                ;;
+            belay__subcmd__forks,list)
+                cmd="belay__subcmd__forks__subcmd__list"
+                ;;
+            belay__subcmd__forks,rm)
+                cmd="belay__subcmd__forks__subcmd__rm"
+                ;;
+            belay__subcmd__forks__subcmd__help,help)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__help"
+                ;;
+            belay__subcmd__forks__subcmd__help,list)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__list"
+                ;;
+            belay__subcmd__forks__subcmd__help,rm)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__rm"
+                ;;
+            belay__subcmd__help,answer)
+                cmd="belay__subcmd__help__subcmd__answer"
+                ;;
             belay__subcmd__help,attach)
                 cmd="belay__subcmd__help__subcmd__attach"
                 ;;
@@ -198,6 +239,9 @@ _belay() {
                 ;;
             belay__subcmd__help,changes)
                 cmd="belay__subcmd__help__subcmd__changes"
+                ;;
+            belay__subcmd__help,compare)
+                cmd="belay__subcmd__help__subcmd__compare"
                 ;;
             belay__subcmd__help,completions)
                 cmd="belay__subcmd__help__subcmd__completions"
@@ -220,11 +264,20 @@ _belay() {
             belay__subcmd__help,du)
                 cmd="belay__subcmd__help__subcmd__du"
                 ;;
+            belay__subcmd__help,export)
+                cmd="belay__subcmd__help__subcmd__export"
+                ;;
             belay__subcmd__help,find)
                 cmd="belay__subcmd__help__subcmd__find"
                 ;;
             belay__subcmd__help,forget)
                 cmd="belay__subcmd__help__subcmd__forget"
+                ;;
+            belay__subcmd__help,fork)
+                cmd="belay__subcmd__help__subcmd__fork"
+                ;;
+            belay__subcmd__help,forks)
+                cmd="belay__subcmd__help__subcmd__forks"
                 ;;
             belay__subcmd__help,gc)
                 cmd="belay__subcmd__help__subcmd__gc"
@@ -240,6 +293,8 @@ _belay() {
                 ;;
             belay__subcmd__help,install)
                 cmd="belay__subcmd__help__subcmd__install"
+            belay__subcmd__help,import)
+                cmd="belay__subcmd__help__subcmd__import"
                 ;;
             belay__subcmd__help,log)
                 cmd="belay__subcmd__help__subcmd__log"
@@ -252,6 +307,9 @@ _belay() {
                 ;;
             belay__subcmd__help,mcp)
                 cmd="belay__subcmd__help__subcmd__mcp"
+                ;;
+            belay__subcmd__help,pick)
+                cmd="belay__subcmd__help__subcmd__pick"
                 ;;
             belay__subcmd__help,profile)
                 cmd="belay__subcmd__help__subcmd__profile"
@@ -330,6 +388,12 @@ _belay() {
                 ;;
             belay__subcmd__help__subcmd__config,list)
                 cmd="belay__subcmd__help__subcmd__config__subcmd__list"
+                ;;
+            belay__subcmd__help__subcmd__forks,list)
+                cmd="belay__subcmd__help__subcmd__forks__subcmd__list"
+                ;;
+            belay__subcmd__help__subcmd__forks,rm)
+                cmd="belay__subcmd__help__subcmd__forks__subcmd__rm"
                 ;;
             belay__subcmd__help__subcmd__profile,check)
                 cmd="belay__subcmd__help__subcmd__profile__subcmd__check"
@@ -438,6 +502,8 @@ _belay() {
     case "${cmd}" in
         belay)
             opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -448,6 +514,48 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__answer)
+            opts="-C -q -h --run --cwd --coloured --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cwd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -463,7 +571,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__attach)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -474,6 +582,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -489,7 +601,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help verify export help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help verify export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -500,6 +612,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -515,7 +631,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit__subcmd__export)
-            opts="-C -q -h --redact --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --redact --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -530,6 +646,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -601,7 +721,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit__subcmd__verify)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -612,6 +732,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -627,7 +751,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__blame)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -638,6 +762,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -653,7 +781,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__cat)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -664,6 +792,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -679,7 +811,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__changes)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -690,6 +822,48 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__compare)
+            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --unified)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -U)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -705,7 +879,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__completions)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -716,6 +890,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -731,7 +909,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help list help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -742,6 +920,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -799,7 +981,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config__subcmd__list)
-            opts="-C -q -h --origin --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --origin --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -810,6 +992,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -825,7 +1011,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__demo)
-            opts="-C -q -h --keep --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --keep --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -836,6 +1022,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -851,7 +1041,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__diff)
-            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --json --color --quiet --yes-really --help"
+            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -873,6 +1063,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -885,7 +1079,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__discard)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -896,6 +1090,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -937,7 +1135,37 @@ _belay() {
             return 0
             ;;
         belay__subcmd__du)
-            opts="-C -q -h --why --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --why --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__export)
+            opts="-f -C -q -h --force --directory --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -963,7 +1191,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__find)
-            opts="-s -C -q -h --snapshot --directory --json --color --quiet --yes-really --help"
+            opts="-s -C -q -h --snapshot --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -985,6 +1213,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -997,7 +1229,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__forget)
-            opts="-y -C -q -h --everywhere --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --everywhere --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1008,6 +1240,198 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__fork)
+            opts="-n -y -C -q -h --number --to --yes --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --number)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list rm help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help)
+            opts="list rm help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__list)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__rm)
+            opts="-y -C -q -h --yes --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1023,7 +1447,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__gc)
-            opts="-C -q -h --dry-run --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --dry-run --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1034,6 +1458,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1050,7 +1478,23 @@ _belay() {
             ;;
         belay__subcmd__help)
             opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__answer)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1147,6 +1591,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__changes)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1272,6 +1730,20 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__export)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__find)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1289,6 +1761,62 @@ _belay() {
         belay__subcmd__help__subcmd__forget)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__fork)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks)
+            opts="list rm"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1357,6 +1885,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__install)
+        belay__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1413,6 +1942,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__mcp)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__pick)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1875,12 +2418,58 @@ _belay() {
             return 0
             ;;
         belay__subcmd__history)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__import)
+            opts="-l -d -C -q -h --label --description --directory --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --description)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --directory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1953,7 +2542,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__log)
-            opts="-f -a -C -q -h --follow --files --no-files --command --all --directory --json --color --quiet --yes-really --help"
+            opts="-f -a -C -q -h --follow --files --no-files --command --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1971,6 +2560,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1983,7 +2576,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__logs)
-            opts="-f -C -q -h --follow --raw --directory --json --color --quiet --yes-really --help"
+            opts="-f -C -q -h --follow --raw --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1994,6 +2587,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2009,7 +2606,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__ls)
-            opts="-l -R -C -q -h --long --recursive --directory --json --color --quiet --yes-really --help"
+            opts="-l -R -C -q -h --long --recursive --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2020,6 +2617,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2035,7 +2636,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__mcp)
-            opts="-C -q -h --read-only --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --read-only --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2046,6 +2647,44 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__pick)
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --mtime)
+                    COMPREPLY=($(compgen -W "exact fresh" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2061,7 +2700,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help list show check help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list show check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2072,6 +2711,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2087,7 +2730,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__check)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2098,6 +2741,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2183,7 +2830,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__list)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2194,6 +2841,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2209,7 +2860,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__show)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2220,6 +2871,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2235,7 +2890,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__redo)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2250,6 +2905,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2265,7 +2924,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__restore)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2283,6 +2942,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2295,7 +2958,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__review)
-            opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2317,6 +2980,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2329,7 +2996,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__rollback)
-            opts="-y -C -q -h --to --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --to --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2351,6 +3018,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2363,7 +3034,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__run)
-            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --here --directory --json --color --quiet --yes-really --help"
+            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --here --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2417,6 +3088,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2429,7 +3104,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__runs)
-            opts="-a -n -C -q -h --all --limit --directory --json --color --quiet --yes-really --help"
+            opts="-a -n -C -q -h --all --limit --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2451,6 +3126,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2463,7 +3142,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__show)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2474,6 +3153,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2489,7 +3172,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshot)
-            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --here --hash --directory --json --color --quiet --yes-really --help"
+            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --here --hash --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2527,6 +3210,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2539,7 +3226,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --json --color --quiet --yes-really --help list prune delete help"
+            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help list prune delete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2569,6 +3256,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2581,7 +3272,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__delete)
-            opts="-y -C -q -h --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2592,6 +3283,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2677,7 +3372,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__list)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --json --color --quiet --yes-really --help"
+            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2707,6 +3402,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2719,7 +3418,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__prune)
-            opts="-y -C -q -h --keep --older-than --budget --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --keep --older-than --budget --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2745,6 +3444,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2757,7 +3460,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__sql)
-            opts="-C -q -h --csv --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --csv --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2768,6 +3471,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2783,7 +3490,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__status)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2794,6 +3501,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2835,7 +3546,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__stop)
-            opts="-C -q -h --now --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --now --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2846,6 +3557,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2861,7 +3576,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__supervise)
-            opts="-C -q -h --channel --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --channel --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2879,6 +3594,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2891,7 +3610,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__trust)
-            opts="-y -C -q -h --revoke --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --revoke --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2902,6 +3621,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2917,7 +3640,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__undo)
-            opts="-y -C -q -h --command --run --step --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --command --run --step --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2944,6 +3667,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2985,7 +3712,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help man markdown completions help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help man markdown completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2996,6 +3723,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3011,7 +3742,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__completions)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3022,6 +3753,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3107,7 +3842,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__man)
-            opts="-C -q -h --dir --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --dir --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3125,6 +3860,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -3137,7 +3876,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__markdown)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3148,6 +3887,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3163,7 +3906,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__verify)
-            opts="-C -q -h --deep --repair --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --deep --repair --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3174,6 +3917,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3189,7 +3936,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__watch)
-            opts="-d -C -q -h --detach --list --directory --json --color --quiet --yes-really --help"
+            opts="-d -C -q -h --detach --list --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3200,6 +3947,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3215,7 +3966,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__why)
-            opts="-C -q -h --profile --path --host --call --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --profile --path --host --call --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3233,6 +3984,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -3245,7 +4000,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__workspaces)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3256,6 +4011,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

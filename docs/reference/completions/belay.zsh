@@ -17,6 +17,7 @@ _belay() {
     _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -53,6 +54,7 @@ none\:"Nothing"))' \
 '*--hide=[Hide this from a confined command]:PATH:_files' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -73,6 +75,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -92,6 +95,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -108,6 +112,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -125,6 +130,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -146,6 +152,7 @@ _arguments "${_arguments_options[@]}" : \
 '--limit=[Show only the newest N]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -163,6 +170,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -180,6 +188,7 @@ _arguments "${_arguments_options[@]}" : \
 '--command=[Show only this command and what it started]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -202,6 +211,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -220,6 +230,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -243,6 +254,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -260,6 +272,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--redact=[Leave out every event in whose JSON form this text occurs; the rest can still be checked]:TEXT:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -315,6 +328,7 @@ _arguments "${_arguments_options[@]}" : \
 '--hash=[The hash function of a store that does not exist yet]:NAME:(blake3 sha256)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -340,6 +354,7 @@ _arguments "${_arguments_options[@]}" : \
 '--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -369,6 +384,7 @@ _arguments "${_arguments_options[@]}" : \
 '--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -389,6 +405,7 @@ _arguments "${_arguments_options[@]}" : \
 '--budget=[Delete until the store takes no more than this, such as 2GiB]:SIZE:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -407,6 +424,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -462,6 +480,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -481,6 +500,7 @@ _arguments "${_arguments_options[@]}" : \
 '--unified=[Show N lines around each change]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -506,6 +526,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -529,6 +550,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -549,6 +571,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -561,6 +584,168 @@ never\:"Never"))' \
 '::run -- The run; the latest ephemeral one of this workspace by default:_default' \
 && ret=0
 ;;
+(fork)
+_arguments "${_arguments_options[@]}" : \
+'(--to)-n+[Make so many, called NAME-1, NAME-2, …]:N:_default' \
+'(--to)--number=[Make so many, called NAME-1, NAME-2, …]:N:_default' \
+'--to=[Make it a directory of its own, new or empty]:DIR:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-y[Do not ask before a full copy]' \
+'--yes[Do not ask before a full copy]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::name -- The name; without it, the next free one of fork-1, fork-2, …:_default' \
+'::snapshot -- Begin with the workspace as it was in this snapshot:_default' \
+&& ret=0
+;;
+(forks)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__forks_commands" \
+"*::: :->forks" \
+&& ret=0
+
+    case $state in
+    (forks)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-forks-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Their names:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__forks__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-forks-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'-U+[Show N lines around each change]:N:_default' \
+'--unified=[Show N lines around each change]:N:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'(--name-only)--stat[Count changed lines instead of showing them]' \
+'--name-only[Only name what changed]' \
+'--all[Show each file of a \`.git\` that came or went as a whole, too]' \
+'--exit-code[Exit with 1 when something differs]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':from -- A fork, or origin:_default' \
+'::to -- The fork that it is compared with; without it, A is compared with the workspace:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
+(pick)
+_arguments "${_arguments_options[@]}" : \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The fork:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 '--command=[The number of the command to take back, with everything that it started; \`belay log\` shows the numbers]:N:_default' \
@@ -570,6 +755,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -591,6 +777,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -611,6 +798,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -631,6 +819,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -649,6 +838,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -667,6 +857,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -683,6 +874,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -700,6 +892,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -723,6 +916,7 @@ _arguments "${_arguments_options[@]}" : \
 '--snapshot=[Search this snapshot only]:SNAP:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -739,6 +933,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -755,6 +950,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -771,6 +967,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -784,10 +981,50 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-f[Overwrite an archive that exists]' \
+'--force[Overwrite an archive that exists]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':snapshot -- The snapshot:_default' \
+':to -- The archive or directory:_files' \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'-l+[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'--label=[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'-d+[A longer note]:TEXT:_default' \
+'--description=[A longer note]:TEXT:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':from -- A tar archive, plain or compressed with gzip or zstd; or a directory:_files' \
+&& ret=0
+;;
 (forget)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -808,6 +1045,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -823,6 +1061,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -846,6 +1085,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -861,6 +1101,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -877,6 +1118,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -930,6 +1172,7 @@ _arguments "${_arguments_options[@]}" : \
 '--profile=[Under this profile]:NAME:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -949,6 +1192,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -972,6 +1216,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1017,6 +1262,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1102,6 +1348,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1155,6 +1402,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1171,6 +1419,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1183,11 +1432,32 @@ never\:"Never"))' \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
+(answer)
+_arguments "${_arguments_options[@]}" : \
+'--run=[The run that it is in]:RUN:_default' \
+'--cwd=[Where it is]:DIR:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--coloured[Whether its terminal has colours]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::words -- What it typed after `belay`:_default' \
+&& ret=0
+;;
 (supervise)
 _arguments "${_arguments_options[@]}" : \
 '--channel=[The descriptor of the connection to whoever started it]:FD:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1204,6 +1474,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1228,6 +1499,7 @@ _arguments "${_arguments_options[@]}" : \
 '--dir=[The directory to write them to]:DIR:_files' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1243,6 +1515,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1258,6 +1531,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1430,6 +1704,42 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(fork)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(forks)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__forks_commands" \
+"*::: :->forks" \
+&& ret=0
+
+    case $state in
+    (forks)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-forks-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(pick)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1475,6 +1785,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1574,6 +1892,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(answer)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (supervise)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1639,6 +1961,10 @@ _belay_commands() {
 'rollback:Take the workspace back to a snapshot' \
 'review:Show what an ephemeral run wrote, and apply it' \
 'discard:Discard what an ephemeral run wrote' \
+'fork:Make copies of the workspace as it is, for agents that work side by side' \
+'forks:List the forks of the workspace, or remove one' \
+'compare:Show what differs between two forks, or between the workspace and a fork' \
+'pick:Bring what a fork changed into the workspace' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
@@ -1651,6 +1977,8 @@ _belay_commands() {
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
+'export:Write a snapshot as an archive or into a directory' \
+'import:Make a snapshot of an archive or of another directory' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
@@ -1665,11 +1993,17 @@ _belay_commands() {
 'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'answer:Carry out what an agent asks for' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__answer_commands] )) ||
+_belay__subcmd__answer_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay answer commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__attach_commands] )) ||
 _belay__subcmd__attach_commands() {
@@ -1734,6 +2068,11 @@ _belay__subcmd__changes_commands() {
     local commands; commands=()
     _describe -t commands 'belay changes commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__compare_commands] )) ||
+_belay__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay compare commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__completions_commands] )) ||
 _belay__subcmd__completions_commands() {
     local commands; commands=()
@@ -1795,6 +2134,11 @@ _belay__subcmd__du_commands() {
     local commands; commands=()
     _describe -t commands 'belay du commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__export_commands] )) ||
+_belay__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay export commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__find_commands] )) ||
 _belay__subcmd__find_commands() {
     local commands; commands=()
@@ -1804,6 +2148,54 @@ _belay__subcmd__find_commands() {
 _belay__subcmd__forget_commands() {
     local commands; commands=()
     _describe -t commands 'belay forget commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__fork_commands] )) ||
+_belay__subcmd__fork_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay fork commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks_commands] )) ||
+_belay__subcmd__forks_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay forks commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help_commands] )) ||
+_belay__subcmd__forks__subcmd__help_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay forks help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__rm_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help rm commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__list_commands] )) ||
+_belay__subcmd__forks__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__rm_commands] )) ||
+_belay__subcmd__forks__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__gc_commands] )) ||
 _belay__subcmd__gc_commands() {
@@ -1830,6 +2222,10 @@ _belay__subcmd__help_commands() {
 'rollback:Take the workspace back to a snapshot' \
 'review:Show what an ephemeral run wrote, and apply it' \
 'discard:Discard what an ephemeral run wrote' \
+'fork:Make copies of the workspace as it is, for agents that work side by side' \
+'forks:List the forks of the workspace, or remove one' \
+'compare:Show what differs between two forks, or between the workspace and a fork' \
+'pick:Bring what a fork changed into the workspace' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
@@ -1842,6 +2238,8 @@ _belay__subcmd__help_commands() {
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
+'export:Write a snapshot as an archive or into a directory' \
+'import:Make a snapshot of an archive or of another directory' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
@@ -1856,11 +2254,17 @@ _belay__subcmd__help_commands() {
 'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'answer:Carry out what an agent asks for' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__answer_commands] )) ||
+_belay__subcmd__help__subcmd__answer_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help answer commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__attach_commands] )) ||
 _belay__subcmd__help__subcmd__attach_commands() {
@@ -1899,6 +2303,11 @@ _belay__subcmd__help__subcmd__cat_commands() {
 _belay__subcmd__help__subcmd__changes_commands() {
     local commands; commands=()
     _describe -t commands 'belay help changes commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__compare_commands] )) ||
+_belay__subcmd__help__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help compare commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__completions_commands] )) ||
 _belay__subcmd__help__subcmd__completions_commands() {
@@ -1942,6 +2351,11 @@ _belay__subcmd__help__subcmd__du_commands() {
     local commands; commands=()
     _describe -t commands 'belay help du commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__export_commands] )) ||
+_belay__subcmd__help__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help export commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__find_commands] )) ||
 _belay__subcmd__help__subcmd__find_commands() {
     local commands; commands=()
@@ -1951,6 +2365,29 @@ _belay__subcmd__help__subcmd__find_commands() {
 _belay__subcmd__help__subcmd__forget_commands() {
     local commands; commands=()
     _describe -t commands 'belay help forget commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__fork_commands] )) ||
+_belay__subcmd__help__subcmd__fork_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help fork commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks_commands] )) ||
+_belay__subcmd__help__subcmd__forks_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+    )
+    _describe -t commands 'belay help forks commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__forks__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help forks list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks__subcmd__rm_commands] )) ||
+_belay__subcmd__help__subcmd__forks__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help forks rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__gc_commands] )) ||
 _belay__subcmd__help__subcmd__gc_commands() {
@@ -1976,6 +2413,10 @@ _belay__subcmd__help__subcmd__hook_commands() {
 _belay__subcmd__help__subcmd__install_commands() {
     local commands; commands=()
     _describe -t commands 'belay help install commands' commands "$@"
+(( $+functions[_belay__subcmd__help__subcmd__import_commands] )) ||
+_belay__subcmd__help__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help import commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__log_commands] )) ||
 _belay__subcmd__help__subcmd__log_commands() {
@@ -1996,6 +2437,11 @@ _belay__subcmd__help__subcmd__ls_commands() {
 _belay__subcmd__help__subcmd__mcp_commands() {
     local commands; commands=()
     _describe -t commands 'belay help mcp commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__pick_commands] )) ||
+_belay__subcmd__help__subcmd__pick_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help pick commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__profile_commands] )) ||
 _belay__subcmd__help__subcmd__profile_commands() {
@@ -2183,6 +2629,10 @@ _belay__subcmd__hook_commands() {
 _belay__subcmd__install_commands() {
     local commands; commands=()
     _describe -t commands 'belay install commands' commands "$@"
+(( $+functions[_belay__subcmd__import_commands] )) ||
+_belay__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay import commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__log_commands] )) ||
 _belay__subcmd__log_commands() {
@@ -2203,6 +2653,11 @@ _belay__subcmd__ls_commands() {
 _belay__subcmd__mcp_commands() {
     local commands; commands=()
     _describe -t commands 'belay mcp commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__pick_commands] )) ||
+_belay__subcmd__pick_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay pick commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__profile_commands] )) ||
 _belay__subcmd__profile_commands() {

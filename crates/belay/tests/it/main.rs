@@ -1,16 +1,22 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
+mod archives;
 mod attribution;
+mod bisecting;
 mod causes;
 mod controller;
 mod demo;
 mod diff;
 mod ephemeral;
 mod erasing;
+mod forks;
 mod full_disk;
 mod hooks;
 mod hostile;
 mod installing;
+mod held;
+mod hostile;
+mod inside;
 mod interrupted;
 mod jailed;
 mod keyboard;
@@ -26,6 +32,8 @@ mod rewinding;
 mod running;
 mod settings;
 mod snapshots;
+mod still;
+mod storm;
 mod terminal;
 mod upkeep;
 mod watching;
