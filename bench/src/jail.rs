@@ -94,6 +94,8 @@ fn jail(workspace: &Path, network: Network) -> Result<Duration> {
     let policy = Policy {
         grants,
         kept: Vec::new(),
+        shown: Vec::new(),
+        replaced: Vec::new(),
         network,
         identity: Identity { uid: 1000, gid: 1000 },
         limits: Limits::default(),

@@ -2,6 +2,7 @@
 //!
 //! Invariants: either all of the policy is in force, or [`Held::degraded`] says what is not, or nothing was started.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -15,7 +16,7 @@ use crate::compose::{self, plain, text_of};
 use crate::error::{Error, Result};
 use crate::filter;
 use crate::places::{self, Layout};
-use crate::policy::{Access, Identity, Kept, Limits, Network, Policy};
+use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Shown};
 use crate::rights::Rights;
 
 /// Where a program without a path is looked for if its environment does not say.
@@ -82,6 +83,10 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     );
     let name = String::from_utf8_lossy(launch.argv.first().map_or(b"", Vec::as_slice)).into_owned();
     let mut recipe = prepare(launch)?;
+    let env = std::mem::take(&mut recipe.env);
+    let env_with = |shown_at: fn(&Shown) -> &Path| -> Result<_> {
+        Ok(env.iter().cloned().chain(variables(policy, shown_at)?).collect::<Vec<CString>>())
+    };
     let ruleset = |recipe: &mut Recipe| -> Result<()> {
         recipe.ruleset = rights.as_ref().map(Rights::ruleset).transpose()?.flatten();
         Ok(())
@@ -92,6 +97,7 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
         Network::None => Namespaces::All,
     };
     ruleset(&mut recipe)?;
+    recipe.env = env_with(|shown| &shown.at)?;
     let ending = std::mem::take(&mut recipe.steps);
     recipe.steps = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
     recipe.steps.extend(ending.iter().cloned());
@@ -117,20 +123,39 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     degraded.extend(beyond_landlock(policy, &layout));
     ruleset(&mut recipe)?;
     recipe.namespaces = Namespaces::None;
+    recipe.env = env_with(|shown| &shown.from)?;
     recipe.steps = limits(&policy.limits);
     recipe.steps.push(Step::NoNewPrivileges);
-    recipe.steps.extend(rules_of_machine(&layout, rights)?);
+    recipe.steps.extend(rules_of_machine(&layout, policy, rights)?);
     recipe.steps.extend(ending);
     seal(&mut recipe.steps, true)?;
     let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
     Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name })
 }
 
-/// The private directory with its kept changes, as its program saw it; the handle is all that there is of it.
+/// Variables that tell the program where it finds what is shown to it.
+fn variables(policy: &Policy, shown_at: fn(&Shown) -> &Path) -> Result<Vec<CString>> {
+    let variable = |shown: &Shown| {
+        let name = shown.variable.as_ref()?;
+        Some(text_of(&[name.as_bytes(), b"=", shown_at(shown).as_os_str().as_bytes()].concat()))
+    };
+    policy.shown.iter().filter_map(variable).collect()
+}
+
+/// The private directory with its kept changes, as its program sees it, to be read; the handle is all that there is of it.
 pub fn merged(kept: &Kept) -> Result<OwnedFd> {
+    hand_over(kept, false)
+}
+
+/// The same to be written, while no program runs in it: what one has open would not be seen to change.
+pub fn merged_writable(kept: &Kept) -> Result<OwnedFd> {
+    hand_over(kept, true)
+}
+
+fn hand_over(kept: &Kept, writable: bool) -> Result<OwnedFd> {
     let own = Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() };
     let mut steps = compose::identity(own);
-    steps.extend(compose::merged(kept)?);
+    steps.extend(compose::merged(kept, writable)?);
     let recipe = Recipe {
         namespaces: Namespaces::AllButNetwork,
         steps,
@@ -223,7 +248,7 @@ fn rules_of_root(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
 }
 
 /// Rules for the machine's own root, where nothing is private and nothing beneath a grant can be hidden.
-fn rules_of_machine(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
+fn rules_of_machine(layout: &Layout, policy: &Policy, rights: &Rights) -> Result<Vec<Step>> {
     let rule = |path: &Path, access| -> Result<Step> {
         Ok(Step::Allow { path: text_of(path.as_os_str().as_bytes())?, access })
     };
@@ -243,6 +268,9 @@ fn rules_of_machine(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
             (Access::Write, false) => rights.write_file(),
         };
         steps.push(rule(&place.path, access)?);
+    }
+    for shown in &policy.shown {
+        steps.push(rule(&shown.from, rights.read_file())?);
     }
     Ok(steps)
 }

@@ -209,6 +209,8 @@ pub enum RewindKind {
     Restore,
     /// `belay undo` of one step, with what came later kept.
     Revert,
+    /// `belay pick` and `belay review`: changes made elsewhere, merged into the present.
+    Pick,
 }
 
 impl RewindKind {
@@ -220,11 +222,12 @@ impl RewindKind {
             RewindKind::Redo => "redo",
             RewindKind::Restore => "restore",
             RewindKind::Revert => "revert",
+            RewindKind::Pick => "pick",
         }
     }
 }
 
-/// A rollback, undo, redo, restore or revert that was carried out.
+/// A rollback, undo, redo, restore, revert or pick that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewound {
     /// Names this operation, in its intent and in its record.

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::identity::{Arrival, Index};
 use crate::intent::Pending;
 use crate::outer::ignore_files;
+use crate::overlay::Overlay;
 use crate::pools::place;
 use crate::record::{Backend, Cause, Kind, Origin, Pool, Record, Snapshot};
 use crate::retention::Pruned;
@@ -101,6 +102,19 @@ pub(crate) struct Look<'a> {
     pub(crate) root: Option<&'a Root>,
 }
 
+/// A layer as it is now, and the snapshot that it lies above.
+struct Layered {
+    root: Root,
+    ground: Manifest,
+    paths: Vec<Vec<u8>>,
+}
+
+impl Layered {
+    fn source(&self) -> Source<'_> {
+        Source::Dirty { base: &self.ground, paths: &self.paths }
+    }
+}
+
 impl Workspace<'_> {
     /// Takes a snapshot.
     pub fn snapshot(&self, request: &SnapshotRequest, work: Work<'_>) -> Result<Taken> {
@@ -136,8 +150,7 @@ impl Workspace<'_> {
         };
         let arrival = self.notice_copy(&before, &captured)?;
         let files_read = captured.files_read;
-        // The next capture is slower without it, and no less right.
-        let _ = captured.save_cache();
+        self.remember(&captured);
         drop(captured);
         self.tidy_store();
         thinned.add(self.make_room(false)?);
@@ -214,7 +227,7 @@ impl Workspace<'_> {
         Ok(timeline.latest().expect("a snapshot was just published").clone())
     }
 
-    fn free_id(&self, timeline: &Timeline) -> String {
+    pub(crate) fn free_id(&self, timeline: &Timeline) -> String {
         let mut ids = std::iter::repeat_with(|| self.home.options.ids.next("snap_", 6));
         ids.find(|id| timeline.get(id).is_none()).expect("there are more ids than snapshots")
     }
@@ -229,6 +242,7 @@ impl Workspace<'_> {
         let live: HashSet<Hash> = self.timeline()?.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
         let pending = Pending::read(self.home.disk(), &self.id)?;
         let own_prefixes: Vec<Vec<u8>> = pending.intents.into_iter().map(|intent| intent.prefix.into_bytes()).collect();
+        let layered = self.layer().map(|layer| self.layered(layer, look)).transpose()?;
         let filter = match look.keep {
             // What is about to be changed is looked at as its snapshot was: by the same rules, and by the same cache.
             Some(keep) => keep.filter(self.home.store())?,
@@ -236,12 +250,13 @@ impl Workspace<'_> {
             None => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
         };
         let options = CaptureOptions {
-            root: look.root.unwrap_or_else(|| self.root()),
+            root: layered.as_ref().map(|layered| &layered.root).or(look.root).unwrap_or_else(|| self.root()),
             filter: &filter,
             cache: &self.file("cache"),
             is_live: &|key| live.contains(key),
             keep: look.keep,
             source: match look.dirty {
+                _ if layered.is_some() => layered.as_ref().map(Layered::source).expect("it was just asked for"),
                 _ if look.full => Source::Full,
                 Some((base, paths)) => Source::Dirty { base, paths },
                 None => Source::Walk,
@@ -255,6 +270,22 @@ impl Workspace<'_> {
             stop: work.stop,
         };
         Ok(run(&options)?)
+    }
+
+    /// What a look at a layer begins from: whatever the layer says nothing of is as in the snapshot that it lies above.
+    fn layered(&self, layer: &Overlay, look: Look<'_>) -> Result<Layered> {
+        let ground = self.ground()?.ok_or_else(|| Error::ForkBaseGone(self.id.clone()))?;
+        let mut paths = layer.changed()?;
+        paths.extend(look.dirty.into_iter().flat_map(|(_, paths)| paths.iter().cloned()));
+        Ok(Layered { root: layer.open()?, ground, paths })
+    }
+
+    /// Makes the next capture cheap, if what was seen will be seen so again; a layer's inodes are others every time.
+    pub(crate) fn remember(&self, captured: &Captured) {
+        if self.layer().is_none() {
+            // The next capture is slower without it, and no less right.
+            let _ = captured.save_cache();
+        }
     }
 
     /// Whether a workspace that was captured for the first time is a copy of another.

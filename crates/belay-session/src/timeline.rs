@@ -89,7 +89,7 @@ impl Timeline {
         let (mut undo, mut redo) = (Vec::new(), Vec::new());
         for rewind in self.rewinds.iter().filter(|rewind| !rewind.reversed) {
             match rewind.kind {
-                RewindKind::Rollback | RewindKind::Restore | RewindKind::Revert => {
+                RewindKind::Rollback | RewindKind::Restore | RewindKind::Revert | RewindKind::Pick => {
                     undo.push(rewind);
                     redo.clear();
                 }

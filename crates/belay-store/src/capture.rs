@@ -3,6 +3,7 @@
 mod check;
 mod descend;
 mod file;
+mod guess;
 mod hand;
 mod judge;
 mod links;
@@ -66,8 +67,14 @@ impl Default for Limits {
 pub trait Progress: Sync {
     /// So many entries and bytes were dealt with since the last call.
     fn advance(&self, entries: u64, bytes: u64);
-    /// The work will cover about so many entries and bytes.
+    /// The work that begins now will cover so many entries and bytes.
     fn expect(&self, entries: u64, bytes: u64);
+    /// The work that is going on will cover perhaps so many entries and bytes.
+    fn guess(&self, _entries: u64, _bytes: u64) {}
+    /// Whether a guess is worth the work of making it.
+    fn wants_guess(&self) -> bool {
+        false
+    }
 }
 
 /// A progress that nobody watches.

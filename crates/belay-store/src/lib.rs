@@ -76,7 +76,8 @@ pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
-    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, Plan, Step, apply, extract, is_between, plan, tidy_up,
+    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, apply, extract, is_between, plan,
+    tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};

@@ -1,12 +1,13 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::event::{Decision, Ended, ExecSource, FileSource, Isolation, Protection};
 use belay_session::{ConfinementEngine, Deed, Farewell, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::past;
+use crate::relay::News;
 use crate::ui::escape::printable;
 use crate::ui::quantity::{self, count};
 use crate::ui::style;
@@ -18,6 +19,23 @@ const DEEDS_MAX: usize = 5;
 const COMMAND_MAX: usize = 60;
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 7;
+
+/// Says what a run tells beside what it shows.
+pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
+    let (storm, is_question) = match news {
+        News::Started(run) => return begin(context, run),
+        News::Storm(storm, is_question) => (storm, *is_question),
+    };
+    // The terminal may be in raw mode, where a line ends with both.
+    let line = prose(&format!("belay: {}", past::storm(storm)), INDENT);
+    context.ui.tell(format_args!("\r{line}\r"));
+    if is_question {
+        context.ui.tell("       a  allow it and go on    u  undo it and go on    s  undo it and stop\r");
+    } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) {
+        let hint = format!("`belay restore {} PATH` brings them back", printable(storm.snapshot.as_bytes()));
+        context.ui.hint(format_args!("{hint}\r"));
+    }
+}
 
 /// Says what protects the run, and what does not.
 pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
@@ -49,6 +67,9 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
         ("files", ..) => "changes of files may go unseen",
         ("freeze", ..) => "processes are found one by one",
         ("network", ..) => "the network is the machine's",
+        ("jail", ..) if protection.isolation == Isolation::Landlock => {
+            "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
+        }
         ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };
@@ -146,7 +167,8 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     say_left(context, run, &farewell.left);
     if let Some(snapshot) = run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
         // By its id: `@pre-run` means another one after the next run.
-        ui.say(format_args!("{dim}To take it all back: belay rollback {snapshot}   what it did: belay log{dim:#}"));
+        let belay = context.itself();
+        ui.say(format_args!("{dim}To take it all back: {belay} rollback {snapshot}   what it did: belay log{dim:#}"));
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ _belay() {
     _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -53,6 +54,7 @@ none\:"Nothing"))' \
 '*--hide=[Hide this from a confined command]:PATH:_files' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -73,6 +75,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -92,6 +95,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -108,6 +112,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -125,6 +130,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -146,6 +152,7 @@ _arguments "${_arguments_options[@]}" : \
 '--limit=[Show only the newest N]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -163,6 +170,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -180,6 +188,7 @@ _arguments "${_arguments_options[@]}" : \
 '--command=[Show only this command and what it started]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -202,6 +211,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -220,6 +230,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -243,6 +254,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -260,6 +272,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--redact=[Leave out every event in whose JSON form this text occurs; the rest can still be checked]:TEXT:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -315,6 +328,7 @@ _arguments "${_arguments_options[@]}" : \
 '--hash=[The hash function of a store that does not exist yet]:NAME:(blake3 sha256)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -340,6 +354,7 @@ _arguments "${_arguments_options[@]}" : \
 '--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -369,6 +384,7 @@ _arguments "${_arguments_options[@]}" : \
 '--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -389,6 +405,7 @@ _arguments "${_arguments_options[@]}" : \
 '--budget=[Delete until the store takes no more than this, such as 2GiB]:SIZE:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -407,6 +424,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -462,6 +480,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -481,6 +500,7 @@ _arguments "${_arguments_options[@]}" : \
 '--unified=[Show N lines around each change]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -506,6 +526,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -529,6 +550,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -549,6 +571,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -561,6 +584,168 @@ never\:"Never"))' \
 '::run -- The run; the latest ephemeral one of this workspace by default:_default' \
 && ret=0
 ;;
+(fork)
+_arguments "${_arguments_options[@]}" : \
+'(--to)-n+[Make so many, called NAME-1, NAME-2, …]:N:_default' \
+'(--to)--number=[Make so many, called NAME-1, NAME-2, …]:N:_default' \
+'--to=[Make it a directory of its own, new or empty]:DIR:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-y[Do not ask before a full copy]' \
+'--yes[Do not ask before a full copy]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::name -- The name; without it, the next free one of fork-1, fork-2, …:_default' \
+'::snapshot -- Begin with the workspace as it was in this snapshot:_default' \
+&& ret=0
+;;
+(forks)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__forks_commands" \
+"*::: :->forks" \
+&& ret=0
+
+    case $state in
+    (forks)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-forks-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Their names:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__forks__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-forks-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'-U+[Show N lines around each change]:N:_default' \
+'--unified=[Show N lines around each change]:N:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'(--name-only)--stat[Count changed lines instead of showing them]' \
+'--name-only[Only name what changed]' \
+'--all[Show each file of a \`.git\` that came or went as a whole, too]' \
+'--exit-code[Exit with 1 when something differs]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':from -- A fork, or origin:_default' \
+'::to -- The fork that it is compared with; without it, A is compared with the workspace:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
+(pick)
+_arguments "${_arguments_options[@]}" : \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The fork:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 '--command=[The number of the command to take back, with everything that it started; \`belay log\` shows the numbers]:N:_default' \
@@ -570,6 +755,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -591,6 +777,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -611,6 +798,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -631,6 +819,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -649,6 +838,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -667,6 +857,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -683,6 +874,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -700,6 +892,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -723,6 +916,7 @@ _arguments "${_arguments_options[@]}" : \
 '--snapshot=[Search this snapshot only]:SNAP:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -739,6 +933,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -755,6 +950,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -771,6 +967,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -827,6 +1024,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -847,6 +1045,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -862,6 +1061,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -885,6 +1085,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -900,6 +1101,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -916,6 +1118,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -969,6 +1172,7 @@ _arguments "${_arguments_options[@]}" : \
 '--profile=[Under this profile]:NAME:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -988,6 +1192,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1011,6 +1216,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1056,6 +1262,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1070,10 +1277,28 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(mcp)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--read-only[Offer only tools that change nothing]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (demo)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1090,6 +1315,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1102,11 +1328,32 @@ never\:"Never"))' \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
+(answer)
+_arguments "${_arguments_options[@]}" : \
+'--run=[The run that it is in]:RUN:_default' \
+'--cwd=[Where it is]:DIR:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--coloured[Whether its terminal has colours]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::words -- What it typed after `belay`:_default' \
+&& ret=0
+;;
 (supervise)
 _arguments "${_arguments_options[@]}" : \
 '--channel=[The descriptor of the connection to whoever started it]:FD:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1123,6 +1370,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1147,6 +1395,7 @@ _arguments "${_arguments_options[@]}" : \
 '--dir=[The directory to write them to]:DIR:_files' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1162,6 +1411,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1177,6 +1427,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1349,6 +1600,42 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(fork)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(forks)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__forks_commands" \
+"*::: :->forks" \
+&& ret=0
+
+    case $state in
+    (forks)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-forks-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(pick)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1469,11 +1756,19 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(mcp)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (demo)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(answer)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1542,6 +1837,10 @@ _belay_commands() {
 'rollback:Take the workspace back to a snapshot' \
 'review:Show what an ephemeral run wrote, and apply it' \
 'discard:Discard what an ephemeral run wrote' \
+'fork:Make copies of the workspace as it is, for agents that work side by side' \
+'forks:List the forks of the workspace, or remove one' \
+'compare:Show what differs between two forks, or between the workspace and a fork' \
+'pick:Bring what a fork changed into the workspace' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
@@ -1562,13 +1861,20 @@ _belay_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'answer:Carry out what an agent asks for' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__answer_commands] )) ||
+_belay__subcmd__answer_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay answer commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__attach_commands] )) ||
 _belay__subcmd__attach_commands() {
@@ -1632,6 +1938,11 @@ _belay__subcmd__cat_commands() {
 _belay__subcmd__changes_commands() {
     local commands; commands=()
     _describe -t commands 'belay changes commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__compare_commands] )) ||
+_belay__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay compare commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__completions_commands] )) ||
 _belay__subcmd__completions_commands() {
@@ -1704,6 +2015,54 @@ _belay__subcmd__forget_commands() {
     local commands; commands=()
     _describe -t commands 'belay forget commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__fork_commands] )) ||
+_belay__subcmd__fork_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay fork commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks_commands] )) ||
+_belay__subcmd__forks_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay forks commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help_commands] )) ||
+_belay__subcmd__forks__subcmd__help_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay forks help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__rm_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help rm commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__list_commands] )) ||
+_belay__subcmd__forks__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__rm_commands] )) ||
+_belay__subcmd__forks__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks rm commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__gc_commands] )) ||
 _belay__subcmd__gc_commands() {
     local commands; commands=()
@@ -1729,6 +2088,10 @@ _belay__subcmd__help_commands() {
 'rollback:Take the workspace back to a snapshot' \
 'review:Show what an ephemeral run wrote, and apply it' \
 'discard:Discard what an ephemeral run wrote' \
+'fork:Make copies of the workspace as it is, for agents that work side by side' \
+'forks:List the forks of the workspace, or remove one' \
+'compare:Show what differs between two forks, or between the workspace and a fork' \
+'pick:Bring what a fork changed into the workspace' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
@@ -1749,13 +2112,20 @@ _belay__subcmd__help_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'answer:Carry out what an agent asks for' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__answer_commands] )) ||
+_belay__subcmd__help__subcmd__answer_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help answer commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__attach_commands] )) ||
 _belay__subcmd__help__subcmd__attach_commands() {
@@ -1794,6 +2164,11 @@ _belay__subcmd__help__subcmd__cat_commands() {
 _belay__subcmd__help__subcmd__changes_commands() {
     local commands; commands=()
     _describe -t commands 'belay help changes commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__compare_commands] )) ||
+_belay__subcmd__help__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help compare commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__completions_commands] )) ||
 _belay__subcmd__help__subcmd__completions_commands() {
@@ -1847,6 +2222,29 @@ _belay__subcmd__help__subcmd__forget_commands() {
     local commands; commands=()
     _describe -t commands 'belay help forget commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__fork_commands] )) ||
+_belay__subcmd__help__subcmd__fork_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help fork commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks_commands] )) ||
+_belay__subcmd__help__subcmd__forks_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+    )
+    _describe -t commands 'belay help forks commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__forks__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help forks list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks__subcmd__rm_commands] )) ||
+_belay__subcmd__help__subcmd__forks__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help forks rm commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__gc_commands] )) ||
 _belay__subcmd__help__subcmd__gc_commands() {
     local commands; commands=()
@@ -1881,6 +2279,16 @@ _belay__subcmd__help__subcmd__logs_commands() {
 _belay__subcmd__help__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay help ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__mcp_commands] )) ||
+_belay__subcmd__help__subcmd__mcp_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help mcp commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__pick_commands] )) ||
+_belay__subcmd__help__subcmd__pick_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help pick commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__profile_commands] )) ||
 _belay__subcmd__help__subcmd__profile_commands() {
@@ -2068,6 +2476,16 @@ _belay__subcmd__logs_commands() {
 _belay__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__mcp_commands] )) ||
+_belay__subcmd__mcp_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay mcp commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__pick_commands] )) ||
+_belay__subcmd__pick_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay pick commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__profile_commands] )) ||
 _belay__subcmd__profile_commands() {

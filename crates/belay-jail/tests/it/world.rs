@@ -56,6 +56,8 @@ impl World {
         let policy = Policy {
             grants,
             kept: Vec::new(),
+            shown: Vec::new(),
+            replaced: Vec::new(),
             network: Network::None,
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),

@@ -98,6 +98,14 @@ pub(crate) const KEYS: &[Key] = &[
         Later,
         "What keeps the command of a run in: nothing, the strongest that works, or a jail and else no run.",
     ),
+    key("isolation.delete_storm.count", Number(10_000_000), Never, "Deletions that are a storm; 0 for never."),
+    key("isolation.delete_storm.window_seconds", Number(3600), Never, "Seconds within which they are counted."),
+    key(
+        "isolation.delete_storm.action",
+        Choice(&["note", "ask", "undo"]),
+        Later,
+        "What to do about a storm: write it down; hold the run and ask whoever is at its terminal; undo it and stop.",
+    ),
 ];
 
 /// Names under which other tools know a key.

@@ -76,7 +76,8 @@ impl Supervisor<'_> {
             None => (None, Isolation::None),
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
-        self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
+        let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
+        self.tree = tree.map(|tree| tree.sparing(tracer, self.helpers.clone()));
         self.announce_start()?;
         // Told before the command shows anything, so that it does not find a word of ours on its screen.
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
@@ -89,7 +90,8 @@ impl Supervisor<'_> {
         let options = Options {
             workspace: self.workspace.path().to_owned(),
             exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
-            files: true,
+            // What is written to a layer is nowhere in the directory.
+            files: !self.workspace.is_layered(),
             engine: Engine::Best,
             group: tree.and_then(Tree::group),
         };
@@ -140,7 +142,7 @@ impl Supervisor<'_> {
     fn hold(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) -> Result<(HeldCommand, Isolation)> {
         let streams = self.streams.take().expect("streams are opened once and used once");
         let argv: Vec<Vec<u8>> = self.record.argv.iter().map(|word| word.bytes().to_vec()).collect();
-        let mut env = std::mem::take(&mut self.env);
+        let mut env = self.env.clone();
         env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
         let (held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
@@ -152,6 +154,7 @@ impl Supervisor<'_> {
         for pid in held.pids() {
             tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
         }
+        self.hold_destroyers(tree, degraded);
         if let Some(tracer) = &mut self.tracer
             && let Err(error) = tracer.attach(pid)
         {

@@ -12,12 +12,15 @@ use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
 
+use super::agent::{self, Answerer, Helpers};
 use super::captures::{Captures, Job};
-use super::confine::Den;
+use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
+use super::held::Holds;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::start::Streams;
+use super::storm::{self, Deletions};
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use super::unseen;
@@ -53,11 +56,15 @@ pub(super) struct Supervisor<'w> {
     pub(super) pump: Option<std::thread::JoinHandle<()>>,
     pub(super) env: Vec<Vec<u8>>,
     pub(super) den: Den,
+    pub(super) helpers: Helpers,
+    pub(super) answerer: Option<Answerer>,
+    pub(super) deletions: Deletions,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
     pub(super) triggers: Triggers,
     pub(super) captures: Captures,
+    pub(super) holds: Holds,
     jobs: Option<Sender<Job>>,
     pub(super) tally: Tally,
     /// The command's own end, as the tracer saw it.
@@ -82,6 +89,11 @@ impl<'w> Supervisor<'w> {
         let control = Control::new(wakes.clone(), terminal.clone());
         control.listen(&dir).map_err(Error::run("open the control socket"))?;
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
+        let helpers = Helpers::default();
+        if let Some(answerer) = host.answerer.filter(|_| record.confinement.engine != Engine::None) {
+            agent::listen(&dir, &record.id, answerer, helpers.clone())
+                .map_err(Error::run("open the agent's socket"))?;
+        }
         record.supervisor = ProcessName::of(std::process::id());
         record.save(workspace.home().disk(), false)?;
         let now = At::from(workspace.home().options.clock.now());
@@ -98,10 +110,14 @@ impl<'w> Supervisor<'w> {
             pump: None,
             env: host.env,
             den: host.den,
+            helpers,
+            answerer: host.answerer,
+            deletions: Deletions::new(workspace.settings()),
             tree: None,
             tracer: None,
             journal: None,
             captures: Captures::default(),
+            holds: Holds::default(),
             jobs: None,
             tally: Tally::default(),
             seen_end: None,
@@ -143,7 +159,8 @@ impl<'w> Supervisor<'w> {
     /// The loop: until the command ended, or a watch is stopped.
     pub(super) fn attend(&mut self) {
         while !self.is_over {
-            match self.inbox.recv_timeout(TICK) {
+            let rest = self.holds.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+            match self.inbox.recv_timeout(rest.map_or(TICK, |rest| rest.min(TICK))) {
                 Ok(wake) => self.wake(wake),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -156,12 +173,14 @@ impl<'w> Supervisor<'w> {
         match wake {
             Wake::Events(events) => self.observed(events),
             Wake::Request(client, request) => self.asked(client, request),
-            Wake::Gone(client) => self.thaw(client, None),
-            Wake::ChildExited => self.is_over = true,
-            Wake::Taken(done) => {
-                let taken = self.captures.done(*done, self.tracer.is_some());
-                self.happened(vec![self.event(What::Snapshot(taken))]);
+            Wake::Gone(client) => {
+                self.thaw(client, None);
+                self.without_a_person();
             }
+            Wake::Undone(failed) => self.undone(failed),
+            Wake::ChildExited => self.is_over = true,
+            Wake::Held(held) => self.held(held),
+            Wake::Taken(done) => self.taken(*done),
         }
     }
 
@@ -170,6 +189,7 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
+        self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
             self.stop("stopped", false);
@@ -182,6 +202,7 @@ impl<'w> Supervisor<'w> {
             self.kill_at = None;
             self.kill();
         }
+        self.look_after_held(now);
         let at = self.now();
         if now >= self.next_look {
             self.next_look = now + LOOK;
@@ -197,10 +218,13 @@ impl<'w> Supervisor<'w> {
 
     /// Hands the next snapshot to the thread that takes them.
     fn take_next(&mut self) {
-        let Some(jobs) = &self.jobs else { return };
+        let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            self.holds.begun();
             // The thread outlives the sender.
             let _ = jobs.send(job);
+        } else if !self.captures.is_busy() {
+            self.holds.release();
         }
     }
 
@@ -230,8 +254,13 @@ impl<'w> Supervisor<'w> {
 
     /// Takes in events, in order.
     pub(super) fn happened(&mut self, events: Vec<Event>) {
+        let mut named = Vec::new();
         for event in &events {
             self.tally.observe(event);
+            if let What::Exec(exec) = &event.what {
+                named.extend(self.holds.named(exec.pid, exec.command));
+            }
+            self.deletions.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
@@ -245,6 +274,9 @@ impl<'w> Supervisor<'w> {
         if let Some(journal) = &self.journal {
             journal.append(events);
         }
+        if !named.is_empty() {
+            self.happened(named);
+        }
     }
 
     fn asked(&mut self, client: u64, request: Request) {
@@ -252,6 +284,7 @@ impl<'w> Supervisor<'w> {
             Request::Attach(size) => {
                 self.resize(size);
                 self.control.show_terminal(client, &self.recent.bytes());
+                self.tell_of_storm(client);
                 // A program that fills the screen draws it anew for whoever comes.
                 self.signal_foreground(SIGWINCH);
             }
@@ -266,6 +299,7 @@ impl<'w> Supervisor<'w> {
                 self.thaw(client, rewound);
                 self.control.answer(client, &Answer::Thawed);
             }
+            Request::Decide(decision) => self.decide(decision),
             Request::Status => {
                 self.record.totals = self.tally.totals;
                 self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
@@ -289,6 +323,8 @@ impl<'w> Supervisor<'w> {
     }
 
     fn freeze(&mut self, client: u64) {
+        // Who waits in the middle of an `execve` cannot be frozen; let in, it freezes before its first instruction.
+        self.holds.release();
         let pid = self.control.pid_of(client);
         let frozen = match &mut self.tree {
             Some(tree) if self.frozen_by.is_empty() => tree.freeze(pid),
@@ -302,6 +338,33 @@ impl<'w> Supervisor<'w> {
             }
             Err(error) => self.control.answer(client, &Answer::Refused(error.to_string())),
         }
+    }
+
+    /// Holds the run still on our own account; false if it does not stop.
+    pub(super) fn hold_still(&mut self) -> bool {
+        let is_still = match &mut self.tree {
+            Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
+            tree => tree.is_some(),
+        };
+        if is_still {
+            self.catch_up();
+            self.frozen_by.push(storm::HOLDER);
+        }
+        is_still
+    }
+
+    /// Ends the hold on our own account.
+    pub(super) fn go_on(&mut self) {
+        self.thaw(storm::HOLDER, None);
+    }
+
+    /// Ends everything that is held still, before it moves again.
+    pub(super) fn kill_still(&mut self, because: &str) {
+        self.record.because.get_or_insert_with(|| because.to_owned());
+        if let Some(tree) = &self.tree {
+            tree.signal(rustix::process::Signal::KILL.as_raw());
+        }
+        self.kill_at = Some(Instant::now());
     }
 
     /// Lets the run go on if this client was the last that held it.
@@ -393,14 +456,15 @@ impl<'w> Supervisor<'w> {
         asks.into_iter().for_each(|ask| self.captures.ask(ask));
         self.finish_snapshots();
         if self.workspace.settings().disabled_by().is_none() {
-            let why = "after the run".to_owned();
-            self.captures.ask(Ask { kind: Kind::Final, command: None, before: false, pooled: false, why });
+            self.captures.ask(Ask::new(Kind::Final, None, "after the run"));
             self.finish_snapshots();
         }
         if let Some(tracer) = self.tracer.take() {
             tracer.stop();
         }
         self.drain();
+        let nameless = self.holds.nameless(None);
+        self.happened(nameless);
         self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();
@@ -463,7 +527,9 @@ impl<'w> Supervisor<'w> {
             unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
-        let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
+        for socket in ["control.sock", agent::SOCKET] {
+            let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join(socket));
+        }
         saved?;
         result
     }

@@ -22,7 +22,7 @@ const FILES_PER_TASK: usize = 128;
 /// Captures the whole workspace.
 pub(super) fn everything(job: &Job<'_>) -> Result<Found> {
     let start = Start { path: Vec::new(), rules: job.judge.rules() };
-    let (mut roots, mut findings) = run(job, vec![start])?;
+    let (mut roots, mut findings) = super::guess::beside(job, || run(job, vec![start]))?;
     let Some((root, _)) = roots.pop().flatten() else {
         let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(Error::workspace("open", b".")(gone));
