@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_store::{
-    Algorithm, ApplyOptions, Assembly, Coverage, Filter, Limits, Meta, MtimePolicy, Quiet, RealDisk, Scope, Store,
-    VerifyOptions, extract, verify,
+    Algorithm, ApplyOptions, Assembly, Coverage, Filter, Limits, Meta, MtimePolicy, OnStop, Quiet, RealDisk, Scope,
+    Store, VerifyOptions, extract, verify,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,7 +28,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let to = place.path().join("out");
     let stop = AtomicBool::new(false);
-    let how = ApplyOptions { mtime: MtimePolicy::Exact, prefix: b".tmp-", progress: &Quiet, stop: &stop, faults: None };
+    let how = ApplyOptions {
+        mtime: MtimePolicy::Exact,
+        prefix: b".tmp-",
+        progress: &Quiet,
+        stop: &stop,
+        on_stop: OnStop::OldState,
+        faults: None,
+    };
     extract(&store, &manifest, &Scope::default(), &to, &how)?;
     assert_eq!(fs::read(to.join("bin/hello"))?, text);
     writeln!(std::io::stdout(), "{} objects are sound, and {} is written", report.objects, to.display())?;

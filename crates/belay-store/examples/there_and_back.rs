@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_store::{
-    Algorithm, ApplyOptions, CaptureOptions, Filter, Limits, MtimePolicy, Quiet, RealDisk, Root, Scope, Source, Store,
-    Time, View, apply, capture, plan,
+    Algorithm, ApplyOptions, CaptureOptions, Filter, Limits, MtimePolicy, OnStop, Quiet, RealDisk, Root, Scope, Source,
+    Store, Time, View, apply, capture, plan,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -43,7 +43,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let now = capture(&store, &CaptureOptions { keep: Some(&good.manifest), ..options })?;
     let links = now.manifest.links(&store)?;
     let steps = plan(View::stored(&store), &now.manifest, &links, &good.manifest, &Scope::default(), false)?;
-    let how = ApplyOptions { mtime: MtimePolicy::Exact, prefix: b".tmp-", progress: &Quiet, stop: &stop, faults: None };
+    let how = ApplyOptions {
+        mtime: MtimePolicy::Exact,
+        prefix: b".tmp-",
+        progress: &Quiet,
+        stop: &stop,
+        on_stop: OnStop::OldState,
+        faults: None,
+    };
     let applied = apply(&store, &root, &steps, &how)?;
 
     assert_eq!(fs::read_to_string(project.join("notes.txt"))?, "three weeks of work\n");

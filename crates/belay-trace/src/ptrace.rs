@@ -22,8 +22,8 @@ use crate::unprivileged::queue::Queue;
 
 mod image;
 
-pub(crate) use image::process_of;
-use image::{Kin, is_thread_of, kin_of, let_rest, read_image};
+pub(crate) use image::kin_of;
+use image::{Kin, is_thread_of, let_rest, read_image};
 
 /// How often a request is repeated: a wake-up is lost when it comes just before the follower goes to sleep.
 const REPEAT: Duration = Duration::from_micros(500);
