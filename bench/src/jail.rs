@@ -93,6 +93,7 @@ fn jail(workspace: &Path, network: Network) -> Result<Duration> {
     grants.push(Grant::new(workspace, Access::Write));
     let policy = Policy {
         grants,
+        sealed: Vec::new(),
         kept: Vec::new(),
         shown: Vec::new(),
         replaced: Vec::new(),
