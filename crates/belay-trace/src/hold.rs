@@ -6,7 +6,8 @@
 use std::fmt;
 use std::io::{self, PipeWriter};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -101,8 +102,23 @@ impl Drop for Keeper {
 fn consider(knock: Knock, holding: &Holding) {
     let Some(words) = knock.words() else { return };
     let argv: Vec<Raw> = words.into_iter().map(Raw::from).collect();
+    // It is one of the programs, whatever it calls itself.
+    let argv = called(argv, holding.programs.first().map(|program| program.as_path()));
     let pid = kin_of(knock.thread).map_or(knock.thread, |kin| kin.process);
     if (holding.is_meant)(pid, &argv) {
         (holding.tell)(Held::new(pid, argv, knock));
     }
+}
+
+/// The words of a command, with the program's own name for one that it would not be known by.
+pub(crate) fn called(mut argv: Vec<Raw>, program: Option<&Path>) -> Vec<Raw> {
+    let Some(own) = program.and_then(Path::file_name).map(|name| name.as_bytes()) else { return argv };
+    let is_own =
+        |word: &Raw| word.bytes().rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(own));
+    match argv.first_mut() {
+        Some(first) if !is_own(first) => *first = Raw::from(own.to_vec()),
+        Some(_) => {}
+        None => argv.push(Raw::from(own.to_vec())),
+    }
+    argv
 }

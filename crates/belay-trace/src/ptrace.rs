@@ -6,18 +6,21 @@
 //! - when the follower ends for whatever reason, the kernel lets everybody run on untraced: nobody stays halted.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use belay_event::{Ended, Raw};
+use belay_event::Ended;
 use belay_sys::Beside;
 use belay_sys::ptrace::{Halt, Patience, halt_of_process, listen, next_halt, reap, resume, seize};
 
-use crate::hold::{Held, Holding};
-use crate::table::Record;
+use crate::hold::{Held, Holding, called};
+use crate::table::{Image, Record};
 use crate::unprivileged::queue::Queue;
 
 mod image;
@@ -273,16 +276,20 @@ impl Tree<'_> {
         if let Some(parent) = parent.filter(|_| self.queue.minds_who_runs()) {
             self.let_rest(parent);
         }
-        let is_held = self.hold(pid, &image.argv);
+        let is_held = self.hold(pid, &image);
         self.queue.note(Record::Exec { at: belay_sys::boot_nanos(), image });
         is_held
     }
 
     /// Holds the command if it is one of those; whoever is told hears of it before it is recorded.
-    fn hold(&mut self, pid: u32, argv: &[Raw]) -> bool {
-        let Some(holding) = self.post.holding.get().filter(|holding| (holding.is_meant)(pid, argv)) else {
+    fn hold(&mut self, pid: u32, image: &Image) -> bool {
+        let Some(holding) = self.post.holding.get() else { return false };
+        let exe = Path::new(OsStr::from_bytes(image.exe.bytes()));
+        let own = holding.programs.iter().any(|program| program == exe).then(|| called(image.argv.clone(), Some(exe)));
+        let argv = own.as_deref().unwrap_or(&image.argv);
+        if !(holding.is_meant)(pid, argv) {
             return false;
-        };
+        }
         self.held.insert(pid);
         (holding.tell)(Held::new(pid, argv.to_vec(), Key { pid, post: Arc::clone(self.post) }));
         true

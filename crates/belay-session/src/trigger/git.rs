@@ -20,10 +20,11 @@ pub(super) enum Git {
 /// What the command means, if it is git and means anything.
 pub(super) fn classify(argv: &[Raw]) -> Option<Git> {
     let (name, arguments) = program(argv)?;
-    if name != "git" {
-        return None;
-    }
-    let (verb, arguments) = verb(arguments)?;
+    let (verb, arguments) = match name.strip_prefix("git")? {
+        "" => verb(arguments)?,
+        // Each verb is also a program of its own, in git's private directory.
+        dashed => (dashed.strip_prefix('-')?.as_bytes(), arguments),
+    };
     // Everything after `--` is a path, whatever it looks like.
     let options: Vec<&[u8]> = arguments.iter().map(Raw::bytes).take_while(|word| *word != b"--").collect();
     let has = |wanted: &[&str]| options.iter().any(|word| wanted.iter().any(|w| w.as_bytes() == *word));
@@ -137,6 +138,8 @@ mod tests {
             "git merge --abort",
             "git cherry-pick --skip",
             "git checkout-index -fa",
+            "/usr/lib/git-core/git-reset --hard",
+            "git-clean -fdx",
         ];
         for line in destroying {
             assert_eq!(classify(&argv(line)), Some(Git::Destroys), "{line}");

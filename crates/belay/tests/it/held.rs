@@ -76,6 +76,18 @@ fn whatever_git_destroys_is_in_a_snapshot_each_time_in_a_row() {
 }
 
 #[test]
+fn git_is_known_under_other_names() {
+    let Some(mut world) = repository() else { return };
+    let script = format!(
+        "{GIT} echo w1 > f; $(git --exec-path)/git-reset -q --hard; ln -s $(command -v git) xgit; echo w2 > f; ./xgit reset -q --hard"
+    );
+    world.ok(&["run", "--isolation", "none", "-q", "--", "sh", "-c", &script]);
+    let ids: Vec<String> = before_git(&mut world).into_iter().map(|(id, _)| id).collect();
+    let saved: Vec<String> = ids.iter().map(|id| world.belay(&["cat", id, "f"]).raw()).collect();
+    assert!(saved.contains(&"w1\n".to_owned()) && saved.contains(&"w2\n".to_owned()), "{saved:?}");
+}
+
+#[test]
 fn other_commands_of_git_wait_for_nobody() {
     let Some(mut world) = repository() else { return };
     let script = format!("{GIT} echo changed > f; git status >/dev/null; git diff >/dev/null; git log -1 >/dev/null");
