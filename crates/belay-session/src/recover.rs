@@ -49,7 +49,11 @@ impl Workspace<'_> {
             return Ok(Vec::new());
         }
         match self.lock_rollback()? {
-            Some(_lock) => self.recover_locked(work),
+            Some(_lock) => {
+                let recovered = self.recover_locked(work);
+                self.release_survivors()?;
+                recovered
+            }
             // Nobody died: another process is in the middle of it.
             None => Ok(Vec::new()),
         }
@@ -119,7 +123,7 @@ impl Workspace<'_> {
         let captured = self.capture(Look { keep: Some(&safety), ..Look::default() }, work)?;
         let plan = self.plan_between(&captured.manifest, &safety, &intent.paths())?;
         self.name_safety(captured, &format!("before reversing {}", intent.operation))?;
-        let applied = apply(self.home.store(), self.root(), &plan, &apply_options(intent, OnStop::Half, work))?;
+        let applied = apply(self.home.store(), &self.writable()?, &plan, &apply_options(intent, OnStop::Half, work))?;
         self.tidy(intent, &plan, work)?;
         Ok((applied.changed, applied.left))
     }
@@ -132,14 +136,14 @@ impl Workspace<'_> {
         let (view, links) = (now.view(store), now.links(store)?);
         let mut plan = belay_store::plan(view, now.manifest(), &links, goal, &scope, belay_sys::is_root())?;
         let mut left = narrow(&mut plan, View::stored(store), &other.root)?;
-        let applied = apply(self.home.store(), self.root(), &plan, &apply_options(intent, OnStop::Half, work))?;
+        let applied = apply(self.home.store(), &self.writable()?, &plan, &apply_options(intent, OnStop::Half, work))?;
         self.tidy(intent, &plan, work)?;
         left.extend(applied.left);
         Ok((applied.changed, left))
     }
 
     fn tidy(&self, intent: &Intent, plan: &Plan, work: Work<'_>) -> Result<()> {
-        tidy_up(self.root(), plan, &apply_options(intent, OnStop::Half, work))?;
+        tidy_up(&self.writable()?, plan, &apply_options(intent, OnStop::Half, work))?;
         Ok(())
     }
 }

@@ -183,8 +183,23 @@ impl Workspace<'_> {
 
     /// The lock that one rollback of this workspace holds at a time.
     pub(crate) fn lock_rollback(&self) -> Result<Option<Lock>> {
+        self.check_unmounted()?;
         let name = self.file("rollback.lock");
         self.home.disk().lock(&name, LockMode::Exclusive, false).map_err(Error::disk("lock", &name))
+    }
+
+    /// A layer that a run has mounted must not be changed beside it: the run would see neither the old nor the new.
+    fn check_unmounted(&self) -> Result<()> {
+        if self.layer().is_none() {
+            return Ok(());
+        }
+        match self.home.open_runs(&self.id)?.into_iter().find(|run| run.is_live()) {
+            Some(run) => {
+                let fork = self.home.fork_of(&self.id)?.map_or_else(|| self.id.clone(), |fork| fork.name);
+                Err(Error::ForkBusy { fork, run: run.id })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The plan from one snapshot to another, both in the store.
@@ -200,8 +215,7 @@ impl Workspace<'_> {
         let request =
             SnapshotRequest { kind: Kind::Safety, origin: Origin::Auto, description, ..SnapshotRequest::default() };
         let safety = self.name(&captured, &request)?;
-        // The next capture is slower without it, and no less right.
-        let _ = captured.save_cache();
+        self.remember(&captured);
         Ok(safety)
     }
 
@@ -226,9 +240,10 @@ impl Workspace<'_> {
             exact_times: aim.mtime == MtimePolicy::Exact,
             begun_at: safety.created_at,
         };
+        let root = self.writable()?;
         intent.write(disk, &self.id)?;
         let options = ApplyOptions { faults, ..apply_options(&intent, OnStop::OldOrHalf, work) };
-        let applied = apply(self.home.store(), self.root(), plan, &options).map_err(Error::Store);
+        let applied = apply(self.home.store(), &root, plan, &options).map_err(Error::Store);
         let is_half = matches!(applied, Err(Error::Store(belay_store::Error::HalfDone)));
         if is_half || applied.is_err() && faults.is_some_and(has_struck_dead) {
             return applied;
@@ -250,7 +265,7 @@ impl Workspace<'_> {
         let calm = AtomicBool::new(false);
         let is_untouched = || -> Result<bool> {
             let work = Work { stop: &calm, ..work };
-            tidy_up(self.root(), plan, &apply_options(intent, OnStop::OldState, work))?;
+            tidy_up(&self.writable()?, plan, &apply_options(intent, OnStop::OldState, work))?;
             let before = self.tree(safety)?;
             let look = Look { keep: Some(before.manifest()), ..Look::default() };
             let now = self.look(look, work)?;

@@ -18,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_sys::{Root, Time};
 
+pub(crate) use self::file::cut_chunk;
 use self::hand::{Findings, Job};
 use crate::disk::{Disk, Lock};
 use crate::error::{Error, Result};

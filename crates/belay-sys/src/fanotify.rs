@@ -60,6 +60,13 @@ impl Fanotify {
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
+    /// How many notices wait.
+    pub fn waiting(&self) -> io::Result<usize> {
+        // The kernel counts the fixed part of each notice and nothing else.
+        let bytes = rustix::io::ioctl_fionread(&self.fd)?;
+        Ok(usize::try_from(bytes).unwrap_or(usize::MAX) / METADATA_BYTES)
+    }
+
     /// Reads what is there, up to the buffer's length; nothing is no bytes.
     pub fn read<'a>(&self, buffer: &'a mut [u8]) -> io::Result<Notices<'a>> {
         match rustix::io::retry_on_intr(|| rustix::io::read(&self.fd, &mut *buffer)) {

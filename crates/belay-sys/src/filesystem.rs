@@ -54,6 +54,11 @@ impl FileSystem {
         })
     }
 
+    /// Whether a directory of two links surely has no directory in it: each would link back to it.
+    pub fn counts_directories(&self) -> bool {
+        matches!(self.kind, FileSystemKind::Ext | FileSystemKind::Xfs | FileSystemKind::Tmpfs)
+    }
+
     /// True where another machine or process answers, so that a call may take for ever.
     pub fn is_remote(&self) -> bool {
         use FileSystemKind::{Cifs, Fuse, Nfs, Other};

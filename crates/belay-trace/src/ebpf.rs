@@ -6,13 +6,14 @@
 //! - what did not fit into the ring is counted and told once.
 
 mod decode;
+mod types;
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use aya::maps::{Array, HashMap, MapData, RingBuf};
 use aya::programs::RawTracePoint;
-use aya::{Ebpf, EbpfLoader};
+use aya::{Btf, Ebpf, EbpfLoader, Endianness};
 
 use crate::error::{Error, Result};
 use crate::options::Group;
@@ -24,6 +25,13 @@ static PROGRAMS: &[u8] = aya::include_bytes_aligned!("../bpf/commands.bpf.o");
 
 const TRACEPOINTS: [(&str, &str); 3] =
     [("on_fork", "sched_process_fork"), ("on_exec", "sched_process_exec"), ("on_exit", "sched_process_exit")];
+
+/// The structs in which the programs ask where a member lies, as `bpf/kernel.h` has them.
+const STRUCTS: [&str; 9] =
+    ["task_struct", "signal_struct", "mm_struct", "fs_struct", "linux_binprm", "file", "dentry", "vfsmount", "mount"];
+
+/// The kernel's description of its types.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 const LOST: u32 = 0;
 const ASLEEP: u32 = 1;
@@ -49,7 +57,11 @@ impl Commands {
         let following = group.is_none();
         let group = group.unwrap_or(Group { id: 0, level: 0 });
         let watched = [group.id, u64::from(group.level), u64::from(following)];
+        let types = own_types();
         let mut loader = EbpfLoader::new();
+        if let Some(types) = &types {
+            loader.btf(Some(types));
+        }
         loader.override_global("watched", &watched, true);
         if !following {
             // The kernel makes room for all of them at once, and nobody will be in it.
@@ -101,11 +113,17 @@ impl AsFd for Commands {
     }
 }
 
+/// The types that the programs name; without them the loader reads all that there are.
+fn own_types() -> Option<Btf> {
+    let part = types::cut_out(&std::fs::read(TYPES).ok()?, &STRUCTS)?;
+    Btf::parse(&part, Endianness::default()).ok()
+}
+
 fn check_machine() -> Result<()> {
     if !belay_sys::is_root() {
         return Err(lacking("it takes root, or CAP_BPF and CAP_PERFMON"));
     }
-    if !Path::new("/sys/kernel/btf/vmlinux").exists() {
+    if !Path::new(TYPES).exists() {
         return Err(lacking("this kernel was built without BTF (CONFIG_DEBUG_INFO_BTF)"));
     }
     // Both the programs and fanotify number processes as the first namespace does or as the reader does; only there

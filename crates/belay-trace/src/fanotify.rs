@@ -5,6 +5,7 @@
 //! - a change outside of the workspace is no change;
 //! - after an overflow everything is listed again, and the dirty set is incomplete once.
 
+mod crawl;
 mod tree;
 
 use std::collections::HashSet;
@@ -55,7 +56,7 @@ pub(crate) struct Lot {
     pub(crate) changes: Vec<Change>,
     /// Whether the kernel dropped notices.
     pub(crate) lost: bool,
-    /// Whether the queue was empty at the end.
+    /// Whether everything that was queued when the look began is in it.
     pub(crate) emptied: bool,
     /// What is already reported as modified, and by whom.
     modified: HashSet<(u32, Vec<u8>)>,
@@ -124,7 +125,13 @@ impl Files {
     pub(crate) fn read(&mut self) -> Lot {
         let mut lot = Lot::default();
         let mut buffer = std::mem::take(&mut self.buffer);
+        // Not until the queue is empty: on a file system that others are busy with it never is.
+        let mut left = self.queue.waiting().unwrap_or(usize::MAX);
         for _ in 0..ROUNDS_MAX {
+            if left == 0 {
+                lot.emptied = true;
+                break;
+            }
             let notices = self.queue.read(&mut buffer).unwrap_or_else(|_| {
                 lot.lost = true;
                 Notices::none()
@@ -134,6 +141,7 @@ impl Files {
                 break;
             }
             for notice in notices {
+                left = left.saturating_sub(1);
                 self.take(&notice, &mut lot);
             }
         }

@@ -17,6 +17,7 @@ use belay_sys::{FileType, Root};
 
 use crate::options::Dirty;
 
+mod crawl;
 pub(crate) mod dirty;
 pub(crate) mod mounts;
 mod tree;
@@ -307,24 +308,13 @@ impl Watches {
         let root = self.root.dir(b"")?;
         let watch = self.inotify.watch(root.as_fd())?;
         self.tree.set_root(watch);
-        let mut buffer = Vec::new();
-        // Names wait, not handles: a directory may have more directories in it than we may have open files.
-        let mut waiting = Vec::new();
-        let mut enter = |watch: i32, path: &[u8], dir: &belay_sys::Dir, waiting: &mut Vec<(i32, Vec<u8>, Vec<u8>)>| {
-            list(dir, &mut buffer, &mut |name, dir| {
-                if dir {
-                    waiting.push((watch, name.to_vec(), join(path, name)));
-                }
-            });
-        };
-        enter(watch, b"", &root, &mut waiting);
-        while let Some((parent, name, path)) = waiting.pop() {
-            if let Some((watch, dir)) = self.watch(&path)
-                && self.tree.place(watch, parent, &name) == Placed::New
-            {
-                enter(watch, &path, &dir, &mut waiting);
-            }
+        let mut places = Vec::new();
+        for found in crawl::crawl(&self.root, &self.inotify, watch)? {
+            self.full |= found.full;
+            self.blind.extend(found.blind);
+            places.extend(found.places);
         }
+        self.tree.place_all(places);
         let gone: Vec<_> = before.watches().filter(|watch| !self.tree.knows(*watch)).collect();
         gone.into_iter().for_each(|watch| self.inotify.unwatch(watch));
         Ok(())

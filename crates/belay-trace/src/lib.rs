@@ -9,14 +9,17 @@ mod clock;
 mod ebpf;
 mod error;
 mod fanotify;
+mod hold;
 mod inotify;
 mod options;
 mod privileged;
 mod ptrace;
 mod table;
+mod team;
 mod tracer;
 mod unprivileged;
 
 pub use error::{Error, Result};
+pub use hold::{Held, Holding, IsMeant};
 pub use options::{Dirty, Engine, Group, Options, Sink};
 pub use tracer::{Totals, Tracer};

@@ -73,8 +73,12 @@ impl Privileged {
     pub(crate) fn prepare(options: &Options, sink: Sink, queue: Queue) -> Result<Privileged> {
         let since = belay_sys::boot_nanos();
         let clock = Clock::start();
-        let (files, weaker) = options.files.then(|| Source::open(options, queue)).transpose()?.unzip();
-        let commands = options.exec.then(|| Commands::load(options.group)).transpose()?;
+        let (sources, commands) = std::thread::scope(|scope| {
+            let commands = scope.spawn(|| options.exec.then(|| Commands::load(options.group)).transpose());
+            let sources = options.files.then(|| Source::open(options, queue)).transpose();
+            (sources, commands.join().expect("loading does not panic"))
+        });
+        let ((files, weaker), commands) = (sources?.unzip(), commands?);
         let exec = if options.exec { ExecSource::Ebpf } else { ExecSource::None };
         let source = match &files {
             None => FileSource::None,

@@ -9,7 +9,9 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::AsFd;
 
-use belay_sys::{Dir, FileType, Handle, Root, handle_of, open_handle};
+use belay_sys::{Dir, Handle, Root, handle_of, open_handle};
+
+use super::crawl::crawl;
 
 /// Deeper than this a path cannot be named, and a chain is taken for a loop.
 const DEPTH_MAX: usize = 4096;
@@ -25,6 +27,8 @@ const ESTALE: i32 = 116;
 pub(super) struct Tree {
     root: Handle,
     mount: i32,
+    /// Whether a directory's links tell how many directories are in it.
+    counts: bool,
     places: HashMap<Handle, Place>,
     /// Directories that came in from outside and could not be listed at once.
     unlisted: HashSet<Handle>,
@@ -34,10 +38,11 @@ pub(super) struct Tree {
     last: Option<(Handle, Vec<u8>)>,
 }
 
+/// Where a directory is.
 #[derive(Clone, Debug)]
-struct Place {
-    parent: Handle,
-    name: Box<[u8]>,
+pub(super) struct Place {
+    pub(super) parent: Handle,
+    pub(super) name: Box<[u8]>,
 }
 
 impl Tree {
@@ -47,13 +52,14 @@ impl Tree {
         let mut tree = Tree {
             root: located.handle.clone(),
             mount: located.mount,
+            counts: root.file_system()?.counts_directories(),
             places: HashMap::new(),
             unlisted: HashSet::new(),
             gone: Vec::new(),
             moved: HashMap::new(),
             last: None,
         };
-        tree.crawl(&root.dir(b"")?, &located.handle, &mut Vec::new())?;
+        tree.crawl(root.dir(b"")?, &located.handle)?;
         Ok(tree)
     }
 
@@ -153,7 +159,7 @@ impl Tree {
             Err(error) if is_gone(&error) => return Ok(()),
             opened => Root::from_fd(opened?).dir(b"")?,
         };
-        self.crawl(&dir, handle, &mut Vec::new())
+        self.crawl(dir, handle)
     }
 
     /// Asks the kernel where a directory is now.
@@ -176,31 +182,17 @@ impl Tree {
         Err(io::ErrorKind::ResourceBusy.into())
     }
 
-    fn crawl(&mut self, dir: &Dir, handle: &Handle, buffer: &mut Vec<u8>) -> io::Result<()> {
-        let mut names = Vec::new();
-        let listed = dir.list(buffer, &mut |name, kind, _| {
-            if matches!(kind, FileType::Dir | FileType::Unknown) {
-                names.push(name.to_vec());
-            }
-        });
-        if listed.as_ref().is_err_and(is_gone) {
-            return Ok(());
+    /// Puts every directory beneath one in its place.
+    fn crawl(&mut self, dir: Dir, handle: &Handle) -> io::Result<()> {
+        for (handle, place) in crawl(dir, handle.clone(), self.mount, self.counts)? {
+            self.places.insert(handle, place);
         }
-        listed?;
-        for name in names {
-            // What vanished or became a file meanwhile is told by its event.
-            let Ok(child) = dir.subdir(&name) else { continue };
-            let Ok(located) = handle_of(child.as_fd(), b"") else { continue };
-            if located.mount == self.mount {
-                self.put(located.handle.bytes(), handle.bytes(), &name);
-                self.crawl(&child, &located.handle, buffer)?;
-            }
-        }
+        self.last = None;
         Ok(())
     }
 }
 
 /// Whether the inode was removed; an event tells that too.
-fn is_gone(error: &io::Error) -> bool {
+pub(super) fn is_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(ESTALE) || error.kind() == io::ErrorKind::NotFound
 }

@@ -52,6 +52,17 @@ impl Tree {
         }
     }
 
+    /// Puts many watches where they were found, in whatever order.
+    pub(crate) fn place_all(&mut self, places: Vec<(i32, i32, Vec<u8>)>) {
+        self.nodes.reserve(places.len());
+        for (watch, _, _) in &places {
+            self.nodes.entry(*watch).or_default();
+        }
+        for (watch, parent, name) in places {
+            self.place(watch, parent, &name);
+        }
+    }
+
     /// The watch of a directory by its place.
     pub(crate) fn child(&self, parent: i32, name: &[u8]) -> Option<i32> {
         self.nodes.get(&parent)?.children.get(name).copied()

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Write;
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use belay_event::{Action, FileSource};
 use belay_testkit::SmallDisk;
@@ -24,18 +24,6 @@ pub(crate) fn a_group_and_nobody_else() {
     story.assert_whole();
     let words: Vec<_> = story.named("true").iter().map(|exec| exec.argv[1].lossy().into_owned()).collect();
     assert_eq!(words, ["deeper"]);
-}
-
-/// As many short processes as this machine can start, for a second and more: none is lost in silence.
-pub(crate) fn a_thousand_execs_a_second() {
-    let Some(mut world) = World::grouped(Engine::Privileged) else { return };
-    let script = "i=0; while [ $i -lt 2500 ]; do /bin/true; i=$((i+1)); done";
-    let start = Instant::now();
-    assert!(world.shell(&format!("for n in 1 2 3 4; do sh -c '{script}' & done; wait")).success());
-    let per_second = 10_000.0 / start.elapsed().as_secs_f64();
-    let story = world.end();
-    story.assert_whole();
-    assert_eq!(story.named("true").len(), 10_000, "at {per_second:.0} a second");
 }
 
 /// A file that is still held open is dirty as soon as it was written to.

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod files;
+mod flood;
 mod kernel;
 mod mirror;
 mod orphans;

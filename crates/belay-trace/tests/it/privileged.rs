@@ -3,7 +3,7 @@
 use belay_trace::Engine::Privileged;
 
 use crate::world::able;
-use crate::{files, kernel, processes, terminal};
+use crate::{files, flood, kernel, processes, terminal};
 
 #[test]
 fn short_lives() {
@@ -118,9 +118,16 @@ fn a_group_and_nobody_else() {
 }
 
 #[test]
-fn a_thousand_execs_a_second() {
+fn thousands_of_execs_a_second() {
     if able() {
-        kernel::a_thousand_execs_a_second();
+        flood::execs(Privileged);
+    }
+}
+
+#[test]
+fn busy_neighbours() {
+    if able() {
+        flood::neighbours(Privileged);
     }
 }
 

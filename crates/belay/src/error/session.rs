@@ -39,9 +39,12 @@ fn kind_of(error: &Error) -> Kind {
         | Error::UnknownRun(_)
         | Error::NoRun
         | Error::AmbiguousRun { .. }
+        | Error::UnknownFork { .. }
+        | Error::ForkBaseGone(_)
         | Error::NothingTo(_) => Kind::NotFound,
         Error::OutsideWorkspace { .. }
         | Error::BadLabel { .. }
+        | Error::BadForkName { .. }
         | Error::Unreadable { .. }
         | Error::ConfigSyntax { .. }
         | Error::ConfigKey { .. }
@@ -56,6 +59,7 @@ fn kind_of(error: &Error) -> Kind {
         | Error::Trace(_)
         | Error::Journal(_)
         | Error::NotFrozen { .. }
+        | Error::NoOverlay { .. }
         | Error::NoPreRun(_) => Kind::System,
         _ => Kind::Refused,
     }
@@ -90,6 +94,20 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NoRun => failure.hint("`belay run -- COMMAND` protects and records one"),
         Error::UnknownRun(_) => failure.hint("`belay runs` lists them"),
         Error::NotFrozen { run, .. } => failure.hint(format!("end it with `belay stop {run}`, then try again")),
+        Error::NoOverlay { .. } => failure
+            .hint("it takes user namespaces and overlayfs; where an administrator forbids them, `belay fork --to DIR`")
+            .hint(
+                "makes a fork as a directory of its own, and `belay run` without --ephemeral still keeps the way back",
+            ),
+        Error::UnknownFork { nearest, .. } if !nearest.is_empty() => {
+            failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay forks` lists them")
+        }
+        Error::UnknownFork { .. } => failure.hint("`belay forks` lists them; `belay fork NAME` makes one"),
+        Error::ForkInUse(name) => {
+            failure.hint(format!("choose another name, or remove that one with `belay forks rm {name}`"))
+        }
+        Error::ForkOfFork => failure.hint("leave --fork out, or take it to a directory with `belay rollback --to DIR`"),
+        Error::ForkBusy { run, .. } => failure.hint(format!("wait for its end, or end it with `belay stop {run}`")),
         Error::AmbiguousSnapshot { .. } | Error::AmbiguousRun { .. } => failure.hint("type more of the id"),
         Error::NoSnapshots => failure.hint("take one with `belay snapshot`"),
         Error::LabelInUse { id, .. } => {
@@ -119,6 +137,10 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::RollbackBusy => failure.hint("try again when it has ended"),
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
             failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")
+        }
+        Error::Exists(_) => failure.hint("name another file, or add --force to overwrite it"),
+        Error::Archive { why, .. } if why.starts_with("it holds more than") => {
+            failure.hint("raise snapshots.max_entries or snapshots.max_bytes if you trust it")
         }
         Error::TooNew { .. } => failure.hint("use the newer belay, or another BELAY_HOME"),
         Error::ConfigKey { nearest, .. } if !nearest.is_empty() => {
