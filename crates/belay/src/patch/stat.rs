@@ -25,7 +25,7 @@ enum Weight {
 
 /// Writes the table and the sum of what changed.
 pub(crate) fn write(out: &mut dyn Write, comparison: &Comparison<'_>, changes: &[Change]) -> Result<()> {
-    let rows = changes.iter().map(|change| Ok((change, weigh(comparison, change)?))).collect::<Result<Vec<_>>>()?;
+    let rows: Vec<(&Change, Weight)> = changes.iter().zip(weigh_all(comparison, changes)?).collect();
     let widths = rows.iter().map(|(change, _)| Line::from(*change).name().width());
     let width = widths.filter(|width| *width <= NAME_WIDTH_MAX).max().unwrap_or(0);
     let most = rows.iter().map(|(_, weight)| weight.lines()).max().unwrap_or(0);
@@ -48,6 +48,21 @@ impl Weight {
             Weight::Note(_) => 0,
         }
     }
+}
+
+/// Weighs them by two threads, because the time goes into unpacking what each one held.
+fn weigh_all(comparison: &Comparison<'_>, changes: &[Change]) -> Result<Vec<Weight>> {
+    let all = |part: &[Change]| part.iter().map(|change| weigh(comparison, change)).collect::<Result<Vec<_>>>();
+    let (first, second) = changes.split_at(changes.len() / 2);
+    if first.is_empty() {
+        return all(second);
+    }
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| all(second));
+        let mut weights = all(first)?;
+        weights.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        Ok(weights)
+    })
 }
 
 fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {

@@ -11,6 +11,9 @@ use super::quantity;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Nobody reads faster, and the work is not there to draw.
+const EVERY: Duration = Duration::from_millis(50);
+
 /// The bar's own unit, because files and bytes are both part of the way.
 const WHOLE: u64 = 1000;
 
@@ -48,13 +51,14 @@ struct Phase {
     /// When it began, and when what is counted did.
     began: Instant,
     counting_since: Instant,
+    drawn: Instant,
     bar: Option<ProgressBar>,
 }
 
 impl Phase {
     fn new(verb: &'static str) -> Phase {
         let now = Instant::now();
-        Phase { verb, began: now, counting_since: now, bar: None }
+        Phase { verb, began: now, counting_since: now, drawn: now, bar: None }
     }
 }
 
@@ -90,9 +94,10 @@ impl Meter {
     fn show(&self) {
         // A thread that finds another one drawing has nothing to add.
         let Ok(mut phase) = self.phase.try_lock() else { return };
-        if phase.began.elapsed() < PATIENCE {
+        if phase.began.elapsed() < PATIENCE || phase.drawn.elapsed() < EVERY {
             return;
         }
+        phase.drawn = Instant::now();
         let (verb, elapsed) = (phase.verb, phase.counting_since.elapsed());
         let parts = [self.counted(), self.pace(elapsed)];
         let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
