@@ -93,11 +93,15 @@ fn jail(workspace: &Path, network: Network) -> Result<Duration> {
     grants.push(Grant::new(workspace, Access::Write));
     let policy = Policy {
         grants,
+        sealed: Vec::new(),
         kept: Vec::new(),
+        shown: Vec::new(),
+        replaced: Vec::new(),
         network,
         identity: Identity { uid: 1000, gid: 1000 },
         limits: Limits::default(),
         host_name: "bench".into(),
+        tells_refusals: false,
         without_namespaces: false,
     };
     let launch = Launch {

@@ -8,6 +8,7 @@
 mod at;
 mod exec;
 mod file;
+mod guard;
 mod protection;
 mod raw;
 
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use at::At;
 pub use exec::{Ended, Exec, Exit};
 pub use file::{Action, Actor, FileChange};
+pub use guard::{Decision, Denied, Storm};
 pub use protection::{Degraded, ExecSource, FileSource, Isolation, Protection};
 pub use raw::Raw;
 
@@ -56,6 +58,10 @@ pub enum What {
     Lost(Lost),
     /// A protection is weaker than it could be.
     Degraded(Degraded),
+    /// A confined command was refused something.
+    Denied(Denied),
+    /// Many paths were deleted within a short time.
+    Storm(Storm),
     /// The run ended; its last event.
     RunEnded(RunEnded),
 }

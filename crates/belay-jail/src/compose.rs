@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use belay_sys::{Attributes, Step};
 
 use crate::error::{Error, Result};
-use crate::places::{Layout, Place};
-use crate::policy::{Access, Identity, Kept, Limits, Network, Policy};
+use crate::places::{self, Layout, Place};
+use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Replaced, Shown};
 
 /// The largest file that is copied for a program; larger ones are granted as they are or not at all.
 const COPY_BYTES_MAX: u64 = 64 << 20;
@@ -39,11 +39,19 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 pub(crate) const MERGED: &str = "merged";
 
 /// A root with nothing but a directory and its kept changes.
-pub(crate) fn merged(kept: &Kept) -> Result<Vec<Step>> {
+///
+/// One that is only read has no scratch space: mounting a second time empties that, under the feet of a program.
+pub(crate) fn merged(kept: &Kept, writable: bool) -> Result<Vec<Step>> {
     let mut composer = Composer { kept: vec![kept.clone()], ..Composer::default() };
     composer.steps.push(Step::NewRoot);
     composer.directory(MERGED, 0o755);
-    composer.overlay(&kept.path, plain(MERGED))?;
+    match writable {
+        true => composer.overlay(&kept.path, plain(MERGED))?,
+        false => {
+            let layers = [&kept.changes, &kept.path].map(|layer| escape_lower(layer.as_os_str().as_bytes()));
+            composer.mount_overlay(vec![(plain("lowerdir"), Some(text_of(&layers.join(&b':'))?))], plain(MERGED));
+        }
+    }
     Ok(composer.steps)
 }
 
@@ -91,6 +99,13 @@ pub(crate) fn root(layout: &Layout, policy: &Policy, terminal: Option<&Path>) ->
     for (path, text) in &layout.links {
         composer.parents(path)?;
         composer.steps.push(Step::Link { path: relative(path)?, target: text_of(text.as_os_str().as_bytes())? });
+    }
+    for shown in &policy.shown {
+        composer.shown(shown)?;
+    }
+    let is_granted = |path: &Path| policy.decides(path).is_some_and(|grant| grant.access == Access::Read);
+    for replaced in policy.replaced.iter().filter(|one| is_granted(&one.path)) {
+        composer.replaced(replaced)?;
     }
     composer.finish();
     Ok(composer.steps)
@@ -179,6 +194,24 @@ impl Composer {
         Ok(())
     }
 
+    fn shown(&mut self, shown: &Shown) -> Result<()> {
+        self.parents(&shown.at)?;
+        let to = relative(&shown.at)?;
+        self.steps.push(Step::File { path: to.clone(), mode: 0o644, bytes: Vec::new() });
+        let from = text_of(places::real(&shown.from)?.as_os_str().as_bytes())?;
+        self.steps.push(Step::Bind { from, to, attributes: READ_ONLY });
+        Ok(())
+    }
+
+    fn replaced(&mut self, replaced: &Replaced) -> Result<()> {
+        if fs::symlink_metadata(&replaced.path).is_ok_and(|found| found.is_file()) {
+            let from = self.fresh("replaced");
+            self.steps.push(Step::File { path: from.clone(), mode: 0o644, bytes: replaced.bytes.clone() });
+            self.steps.push(Step::BindWithin { from, to: relative(&replaced.path)?, attributes: READ_ONLY });
+        }
+        Ok(())
+    }
+
     /// Makes something to mount on, where the tree beneath does not have it anyway.
     fn target(&mut self, place: &Place) -> Result<()> {
         let bare = matches!(place.beneath, None | Some(Access::Empty | Access::Hidden));
@@ -232,18 +265,20 @@ impl Composer {
             Some(kept) => (text_of(kept.changes.as_os_str().as_bytes())?, text_of(kept.work.as_os_str().as_bytes())?),
             None => (self.fresh_directory("upper"), self.fresh_directory("work")),
         };
-        self.steps.push(Step::Mount {
-            kind: plain("overlay"),
-            options: vec![
-                (plain("lowerdir"), Some(text_of(&escape_lower(lower.as_os_str().as_bytes()))?)),
-                (plain("upperdir"), Some(upper)),
-                (plain("workdir"), Some(work)),
-                (plain("userxattr"), None),
-            ],
-            to,
-            attributes: WRITABLE,
-        });
+        let layers = vec![
+            (plain("lowerdir"), Some(text_of(&escape_lower(lower.as_os_str().as_bytes()))?)),
+            (plain("upperdir"), Some(upper)),
+            (plain("workdir"), Some(work)),
+        ];
+        self.mount_overlay(layers, to);
         Ok(())
+    }
+
+    fn mount_overlay(&mut self, layers: Vec<(CString, Option<CString>)>, to: CString) {
+        let mut options = layers;
+        // Without an index the changes can be looked at while a program makes more of them.
+        options.extend([(plain("userxattr"), None), (plain("index"), Some(plain("off")))]);
+        self.steps.push(Step::Mount { kind: plain("overlay"), options, to, attributes: WRITABLE });
     }
 
     fn empty(&mut self, to: CString, mode: u32) {

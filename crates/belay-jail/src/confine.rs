@@ -2,6 +2,7 @@
 //!
 //! Invariants: either all of the policy is in force, or [`Held::degraded`] says what is not, or nothing was started.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,13 +10,15 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use belay_sys::{HeldProgram, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step, hold_sandboxed};
+use belay_sys::{
+    HeldProgram, Limited, Namespaces, Recipe, Refusals, RunningProgram, Stage, StartError, Step, hold_sandboxed,
+};
 
 use crate::compose::{self, plain, text_of};
 use crate::error::{Error, Result};
 use crate::filter;
 use crate::places::{self, Layout};
-use crate::policy::{Access, Identity, Kept, Limits, Network, Policy};
+use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Shown};
 use crate::rights::Rights;
 
 /// Where a program without a path is looked for if its environment does not say.
@@ -80,8 +83,16 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
             .iter()
             .map(|path| format!("{} is not there, so it cannot be protected from being made", path.display())),
     );
+    degraded.extend(layout.planted.iter().map(|(path, link)| {
+        let (path, link) = (path.display(), link.display());
+        format!("{path}: no rule counts there, because {link} is a link that a confined command could have made; name what it leads to")
+    }));
     let name = String::from_utf8_lossy(launch.argv.first().map_or(b"", Vec::as_slice)).into_owned();
     let mut recipe = prepare(launch)?;
+    let env = std::mem::take(&mut recipe.env);
+    let env_with = |shown_at: fn(&Shown) -> &Path| -> Result<_> {
+        Ok(env.iter().cloned().chain(variables(policy, shown_at)?).collect::<Vec<CString>>())
+    };
     let ruleset = |recipe: &mut Recipe| -> Result<()> {
         recipe.ruleset = rights.as_ref().map(Rights::ruleset).transpose()?.flatten();
         Ok(())
@@ -92,10 +103,11 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
         Network::None => Namespaces::All,
     };
     ruleset(&mut recipe)?;
+    recipe.env = env_with(|shown| &shown.at)?;
     let ending = std::mem::take(&mut recipe.steps);
     recipe.steps = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
     recipe.steps.extend(ending.iter().cloned());
-    seal(&mut recipe.steps, rights.is_some())?;
+    seal(&mut recipe.steps, rights.is_some(), policy.tells_refusals)?;
     let failure = match hold_sandboxed(&recipe, &place) {
         Ok(program) => {
             let mut layers = vec![Layer::Namespaces, Layer::Filter];
@@ -117,20 +129,39 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     degraded.extend(beyond_landlock(policy, &layout));
     ruleset(&mut recipe)?;
     recipe.namespaces = Namespaces::None;
+    recipe.env = env_with(|shown| &shown.from)?;
     recipe.steps = limits(&policy.limits);
     recipe.steps.push(Step::NoNewPrivileges);
-    recipe.steps.extend(rules_of_machine(&layout, rights)?);
+    recipe.steps.extend(rules_of_machine(&layout, policy, rights)?);
     recipe.steps.extend(ending);
-    seal(&mut recipe.steps, true)?;
+    seal(&mut recipe.steps, true, policy.tells_refusals)?;
     let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
     Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name })
 }
 
-/// The private directory with its kept changes, as its program saw it; the handle is all that there is of it.
+/// Variables that tell the program where it finds what is shown to it.
+fn variables(policy: &Policy, shown_at: fn(&Shown) -> &Path) -> Result<Vec<CString>> {
+    let variable = |shown: &Shown| {
+        let name = shown.variable.as_ref()?;
+        Some(text_of(&[name.as_bytes(), b"=", shown_at(shown).as_os_str().as_bytes()].concat()))
+    };
+    policy.shown.iter().filter_map(variable).collect()
+}
+
+/// The private directory with its kept changes, as its program sees it, to be read; the handle is all that there is of it.
 pub fn merged(kept: &Kept) -> Result<OwnedFd> {
+    hand_over(kept, false)
+}
+
+/// The same to be written, while no program runs in it: what one has open would not be seen to change.
+pub fn merged_writable(kept: &Kept) -> Result<OwnedFd> {
+    hand_over(kept, true)
+}
+
+fn hand_over(kept: &Kept, writable: bool) -> Result<OwnedFd> {
     let own = Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() };
     let mut steps = compose::identity(own);
-    steps.extend(compose::merged(kept)?);
+    steps.extend(compose::merged(kept, writable)?);
     let recipe = Recipe {
         namespaces: Namespaces::AllButNetwork,
         steps,
@@ -187,14 +218,21 @@ fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Op
 }
 
 /// Whatever cannot be undone comes last.
-fn seal(steps: &mut Vec<Step>, landlock: bool) -> Result<()> {
+fn seal(steps: &mut Vec<Step>, landlock: bool, tells_refusals: bool) -> Result<()> {
     if landlock {
         steps.push(Step::Restrict);
     }
     steps.push(Step::DropCapabilities);
     // Outside of the namespaces root stays root, and a file that runs as its owner would outlive the jail.
     let set_uid_files = !belay_sys::is_root();
-    steps.extend(filter::programs(set_uid_files)?.into_iter().map(Step::Filter));
+    let (told, silent): (Vec<_>, Vec<_>) = filter::programs(set_uid_files)?
+        .into_iter()
+        .partition(|(errno, _)| tells_refusals && *errno == filter::FORBIDDEN);
+    steps.extend(silent.into_iter().map(|(_, program)| Step::Filter(program)));
+    steps.extend(told.into_iter().map(|(errno, otherwise)| {
+        let program = filter::told(&otherwise, errno);
+        Step::Notify { program, otherwise }
+    }));
     Ok(())
 }
 
@@ -223,7 +261,7 @@ fn rules_of_root(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
 }
 
 /// Rules for the machine's own root, where nothing is private and nothing beneath a grant can be hidden.
-fn rules_of_machine(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
+fn rules_of_machine(layout: &Layout, policy: &Policy, rights: &Rights) -> Result<Vec<Step>> {
     let rule = |path: &Path, access| -> Result<Step> {
         Ok(Step::Allow { path: text_of(path.as_os_str().as_bytes())?, access })
     };
@@ -243,6 +281,9 @@ fn rules_of_machine(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
             (Access::Write, false) => rights.write_file(),
         };
         steps.push(rule(&place.path, access)?);
+    }
+    for shown in &policy.shown {
+        steps.push(rule(&shown.from, rights.read_file())?);
     }
     Ok(steps)
 }
@@ -324,7 +365,7 @@ fn describe(step: &Step) -> String {
         Step::Allow { path, .. } => format!("allow {}", show(path)),
         Step::AllowStreams { .. } => "allow the standard streams".to_owned(),
         Step::Restrict => "enforce the rules of Landlock".to_owned(),
-        Step::Filter(_) => "filter system calls".to_owned(),
+        Step::Filter(_) | Step::Notify { .. } => "filter system calls".to_owned(),
     }
 }
 
@@ -337,6 +378,11 @@ impl Held {
     /// Every process of the jail so far.
     pub fn pids(&self) -> Vec<u32> {
         self.program.pids()
+    }
+
+    /// Where its refused calls are told, if the policy says so and the kernel can.
+    pub fn take_refusals(&mut self) -> Option<Refusals> {
+        self.program.take_refusals()
     }
 
     /// What keeps it in.

@@ -10,8 +10,14 @@ use std::path::{Path, PathBuf};
 pub struct Policy {
     /// What is visible and how; `/proc` and `/dev` are always there, and always the jail's own.
     pub grants: Vec<Grant>,
+    /// What nothing shows, whatever is granted and wherever a link leads.
+    pub sealed: Vec<PathBuf>,
     /// Private directories whose changes are kept; those of the others end with the program.
     pub kept: Vec<Kept>,
+    /// Files that are shown at another path than their own.
+    pub shown: Vec<Shown>,
+    /// Files that hold something else inside; where the root is the machine's own, they do not.
+    pub replaced: Vec<Replaced>,
     /// What of the network is there.
     pub network: Network,
     /// Who the program believes to be.
@@ -20,6 +26,8 @@ pub struct Policy {
     pub limits: Limits,
     /// The name of the machine, as the program sees it.
     pub host_name: String,
+    /// Whether refused calls are told by [`crate::Held::take_refusals`], which must then be attended to.
+    pub tells_refusals: bool,
     /// Whether the jail may do without namespaces where they are forbidden.
     pub without_namespaces: bool,
 }
@@ -42,6 +50,28 @@ pub struct Kept {
     pub changes: PathBuf,
     /// The kernel's scratch space.
     pub work: PathBuf,
+}
+
+/// A file that is shown at a path where the jail's root is bare; it can be read, executed and connected to.
+///
+/// Where the root is the machine's own, it can be used at its own path alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Where it is.
+    pub from: PathBuf,
+    /// Where it is shown, absolute.
+    pub at: PathBuf,
+    /// A variable that tells the program the path at which it can use it.
+    pub variable: Option<String>,
+}
+
+/// A file that can be read and holds something else inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replaced {
+    /// The file, without links; one that is not there, or is not granted, is left out.
+    pub path: PathBuf,
+    /// What it holds inside.
+    pub bytes: Vec<u8>,
 }
 
 /// How something can be reached.
@@ -127,11 +157,15 @@ mod tests {
     fn policy(grants: &[(&str, Access)]) -> Policy {
         Policy {
             grants: grants.iter().map(|(path, access)| Grant::new(path, *access)).collect(),
+            sealed: Vec::new(),
             kept: Vec::new(),
+            shown: Vec::new(),
+            replaced: Vec::new(),
             network: Network::None,
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),
             host_name: "jail".into(),
+            tells_refusals: false,
             without_namespaces: false,
         }
     }

@@ -212,6 +212,8 @@ pub(crate) fn name_of(what: &What) -> &'static str {
         What::Rewound(_) => "rewound",
         What::Lost(_) => "lost",
         What::Degraded(_) => "degraded",
+        What::Denied(_) => "denied",
+        What::Storm(_) => "storm",
         What::RunEnded(_) => "run-ended",
     }
 }

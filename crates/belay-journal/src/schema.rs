@@ -144,6 +144,15 @@ CREATE TABLE events (
     body TEXT NOT NULL,
     hash BLOB NOT NULL
 );
+CREATE VIEW denials AS SELECT
+    seq AS id,
+    timestamp,
+    json_extract(body, '$.call') AS call,
+    json_extract(body, '$.path') AS path,
+    json_extract(body, '$.errno') AS errno,
+    json_extract(body, '$.pid') AS pid,
+    json_extract(body, '$.command') AS command
+FROM events WHERE event = 'denied';
 CREATE TABLE head (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     run TEXT NOT NULL,

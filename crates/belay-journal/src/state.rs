@@ -108,6 +108,7 @@ impl State {
             What::Rewound(rewound) => self.rewound = Some(rewound.to.clone()),
             What::RunEnded(_) => self.ended = true,
             What::RunStarted(_) | What::Snapshot(_) | What::Lost(_) | What::Degraded(_) => {}
+            What::Denied(_) | What::Storm(_) => {}
         }
         Effect::None
     }

@@ -92,8 +92,8 @@ impl Workspace<'_> {
         let span = Span { after: at(&after), until: at(&until) };
         let timeline = self.timeline()?;
         let rewound = timeline.rewinds().iter().rev().find(|rewind| {
-            let reached =
-                until.as_ref().is_some_and(|until| until.id == rewind.to && rewind.kind == RewindKind::Revert);
+            let is_merged = matches!(rewind.kind, RewindKind::Revert | RewindKind::Pick);
+            let reached = until.as_ref().is_some_and(|until| until.id == rewind.to && is_merged);
             reached || span.has(At::from(rewind.at))
         });
         // Before the first snapshot nobody watched.

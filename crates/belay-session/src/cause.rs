@@ -7,12 +7,9 @@
 mod step;
 mod touched;
 
-use belay_event as event;
-use belay_store::{
-    Applied, Change, Clash, Conflict, Edit, Entry, Faults, Inverse, Kind as EntryKind, Left, Manifest, Merged,
-    MtimePolicy, Scope, Side, Sides, Trees, View, diff, graft, merge,
-};
+use belay_store::{Applied, Change, Clash, Conflict, Faults, Left, Merged, MtimePolicy};
 
+use crate::blend::{Meant, change_of, paths_of, told, weigh};
 use crate::error::{Error, Result};
 use crate::present::Tree;
 use crate::record::{Cause, Kind, Origin, RewindKind, Snapshot};
@@ -22,9 +19,6 @@ use crate::workspace::{Work, Workspace};
 
 use step::Step;
 pub use step::{StepInfo, StepName};
-
-/// With more paths than this the whole workspace is meant, which leads to the same plan.
-const PATHS_MAX: usize = 1000;
 
 /// What to take back, and how.
 #[derive(Clone, Debug)]
@@ -97,7 +91,7 @@ impl Workspace<'_> {
         }
         let safety = self.name_safety(captured, &format!("before undoing {}", step.info.what))?;
         tell(Stage::Captured(&safety));
-        let (target, manifest) = self.plant(&step, &merged, now.manifest(), before.manifest())?;
+        let (target, manifest) = self.plant(&merged, now.manifest(), before.manifest(), &without(&step))?;
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
         let aim = Aim { kind: RewindKind::Revert, target, manifest, paths: paths_of(&merged.edits), mtime };
         let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths)?;
@@ -121,59 +115,30 @@ impl Workspace<'_> {
 
     /// What is to be done to `now` so that the step was never made.
     fn inverse(&self, step: &Step, before: &Tree, now: &Tree) -> Result<Merged> {
-        let store = self.home.store();
         let after = step.info.after.as_ref().map(|after| self.tree(after)).transpose()?;
-        let side = |tree| side_of(tree, store);
-        let base = side(after.as_ref().unwrap_or(now));
-        let read = |path: &[u8], entry: &Entry| self.read(now, path, entry).map_err(into_store);
-        let trees = Trees { base, ours: side(now), theirs: side(before), read: &read };
-        let sides = Sides {
-            before: base.view,
-            before_root: base.root,
-            after: trees.theirs.view,
-            after_root: trees.theirs.root,
-        };
-        let mut changes = Vec::new();
-        diff(&sides, &Scope::default(), &mut |change| {
-            changes.push(change);
-            Ok(())
-        })?;
-        let inverse = Inverse {
-            changes: &changes,
+        let meant = Meant {
             is_meant: &|path| step.touched.is_meant(path),
             is_doubtful: &|path| step.touched.is_doubtful(path),
-            suffix: step.info.suffix.as_bytes(),
+            suffix: &step.info.suffix,
         };
-        let mut merged = merge(&trees, &inverse)?;
+        let mut merged = self.merged([after.as_ref().unwrap_or(now), now, before], &meant)?;
         for path in &step.removed {
             if self.entry(before, path)?.is_none() && self.entry(now, path)?.is_none() {
                 merged.conflicts.push(Conflict { path: path.clone(), clash: Clash::Unseen, beside: None });
             }
         }
-        // What was put together just now must look newer than what was built from it.
-        let time = belay_sys::now();
-        let made = merged.edits.iter_mut().filter(|edit| edit.bytes.is_some());
-        made.filter_map(|edit| edit.after.as_mut()).for_each(|entry| entry.meta.mtime = time);
         Ok(merged)
     }
+}
 
-    /// Stores the tree without the step, and lists it.
-    fn plant(&self, step: &Step, merged: &Merged, now: &Manifest, before: &Manifest) -> Result<(Snapshot, Manifest)> {
-        let store = self.home.store();
-        let batch = store.begin()?;
-        let mut worker = batch.worker();
-        let (key, manifest) = graft(store, &mut worker, now, before, &merged.edits)?;
-        worker.done()?;
-        // Until it is listed, gc is held off.
-        let (grown, _guard) = batch.finish()?;
-        let request = SnapshotRequest {
-            kind: Kind::Auto,
-            origin: Origin::Auto,
-            description: Some(format!("without {}", step.info.what)),
-            cause: Cause { trigger: Some("undo".to_owned()), ..step.cause.clone() },
-            ..SnapshotRequest::default()
-        };
-        Ok((self.name_tree(&manifest, key, grown, &request)?, manifest))
+/// The tree without the step, as it is listed.
+fn without(step: &Step) -> SnapshotRequest {
+    SnapshotRequest {
+        kind: Kind::Auto,
+        origin: Origin::Auto,
+        description: Some(format!("without {}", step.info.what)),
+        cause: Cause { trigger: Some("undo".to_owned()), ..step.cause.clone() },
+        ..SnapshotRequest::default()
     }
 }
 
@@ -181,57 +146,4 @@ fn outcome(aim: Aim, safety: Snapshot, left: Vec<Left>, applied: Applied, recove
     let left = left.into_iter().chain(applied.left).collect();
     let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
     Outcome { kind, safety: Some(safety), target, changed, left, recovered }
-}
-
-/// What the runs that held still are told.
-fn told(outcome: &Outcome) -> event::Rewound {
-    event::Rewound {
-        kind: outcome.kind.name().to_owned(),
-        from: outcome.safety.as_ref().map(|safety| safety.id.clone()).unwrap_or_default(),
-        to: outcome.target.id.clone(),
-        changed: outcome.changed,
-    }
-}
-
-fn side_of<'a>(tree: &'a Tree, store: &'a belay_store::Store) -> Side<'a> {
-    let view: View<'a> = tree.view(store);
-    Side { view, root: &tree.manifest().root }
-}
-
-fn into_store(error: Error) -> belay_store::Error {
-    match error {
-        Error::Store(error) => error,
-        other => belay_store::Error::Invalid(other.to_string()),
-    }
-}
-
-fn change_of(edit: Edit) -> Change {
-    Change { path: edit.path, before: edit.before, after: edit.after, opaque: false }
-}
-
-/// Has directories that come back count what comes back in them; they are made empty and filled one by one.
-fn weigh(changes: &mut [Change]) {
-    let sizes: Vec<(Vec<u8>, u64)> = changes
-        .iter()
-        .filter_map(|change| match change.after.as_ref()?.kind {
-            EntryKind::File { size, .. } => Some((change.path.clone(), size)),
-            _ => None,
-        })
-        .collect();
-    for change in changes.iter_mut().filter(|change| change.before.is_none()) {
-        let Some(EntryKind::Dir { files, bytes, .. }) = change.after.as_mut().map(|entry| &mut entry.kind) else {
-            continue;
-        };
-        let is_inside = |path: &[u8]| path.strip_prefix(&*change.path).is_some_and(|rest| rest.first() == Some(&b'/'));
-        let inside = || sizes.iter().filter(|(path, _)| is_inside(path));
-        if *files == 0 {
-            (*files, *bytes) = (inside().count() as u64, inside().map(|(_, size)| size).sum());
-        }
-    }
-}
-
-/// The paths that change, so that an undo brings back these and no others.
-fn paths_of(edits: &[Edit]) -> Vec<Vec<u8>> {
-    let is_whole = edits.len() > PATHS_MAX || edits.iter().any(|edit| edit.path.is_empty());
-    if is_whole { Vec::new() } else { edits.iter().map(|edit| edit.path.clone()).collect() }
 }

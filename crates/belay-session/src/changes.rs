@@ -59,6 +59,21 @@ impl Workspace<'_> {
     /// What changed, and who did it.
     pub fn changed(&self, of: &ChangesOf, work: Work<'_>) -> Result<Changed> {
         let (before, after, run) = self.ends_of(of)?;
+        self.changed_in(before, after, run, work)
+    }
+
+    /// What changed from one snapshot to another, and who did it.
+    pub fn changed_between(&self, before: &Snapshot, after: &Snapshot, work: Work<'_>) -> Result<Changed> {
+        self.changed_in(before.clone(), Some(after.clone()), None, work)
+    }
+
+    fn changed_in(
+        &self,
+        before: Snapshot,
+        after: Option<Snapshot>,
+        run: Option<String>,
+        work: Work<'_>,
+    ) -> Result<Changed> {
         let tree = match &after {
             Some(after) => self.tree(after)?,
             None => self.present(work)?,

@@ -120,6 +120,12 @@ pub enum Error {
         /// How many slots there are.
         max: u32,
     },
+    /// The snapshot is in no pool, so that it is not one of those that come and go.
+    #[error("{snapshot} is in no pool")]
+    NotInPool {
+        /// The snapshot.
+        snapshot: String,
+    },
     /// The path is neither in the snapshot nor in the workspace.
     #[error("{path} is not in {snapshot}")]
     NotInSnapshot {
@@ -282,6 +288,45 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// This machine cannot lay changes over a directory.
+    #[error("this machine cannot lay changes over a directory: {why}")]
+    NoOverlay {
+        /// Why.
+        why: String,
+    },
+    /// No fork of this workspace has that name.
+    #[error("no fork of this workspace is called {name:?}")]
+    UnknownFork {
+        /// What was asked for.
+        name: String,
+        /// The forks that come closest.
+        nearest: Vec<String>,
+    },
+    /// A fork of this workspace has that name already.
+    #[error("a fork of this workspace is called {0:?} already")]
+    ForkInUse(String),
+    /// The name cannot be a fork's.
+    #[error("{name:?} cannot be the name of a fork: {reason}")]
+    BadForkName {
+        /// The name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// A fork is not taken from a fork.
+    #[error("this is a fork itself")]
+    ForkOfFork,
+    /// Something goes on in the fork.
+    #[error("{run} goes on in the fork {fork}")]
+    ForkBusy {
+        /// The fork.
+        fork: String,
+        /// The run.
+        run: String,
+    },
+    /// What the fork was taken from is not known any more.
+    #[error("the snapshot that the fork {0} was taken from was deleted")]
+    ForkBaseGone(String),
     /// A run of this workspace does not hold still, so nothing may be swapped under it.
     #[error("{run} cannot be held still: {why}")]
     NotFrozen {
@@ -290,6 +335,17 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// An archive cannot be written or read in that form.
+    #[error("{} is not an archive that can be used: {why}", .path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Something is there already, and it is not overwritten.
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
     /// Snapshots are switched off by the configuration.
     #[error("snapshots.disabled is set by {origin}")]
     Disabled {

@@ -117,7 +117,7 @@ impl Workspace<'_> {
         }
         drop(guard);
         // Every pack that holds a byte of it is written anew, however little that is.
-        let collected = self.home.collect(&GcOptions { dry_run: false, waste_percent_min: 0, wait: true })?;
+        let collected = self.home.collect(&GcOptions { waste_percent_min: 0, ..GcOptions::default() })?;
         let done = std::iter::once(&own).chain(&others).flat_map(HashMap::values);
         let objects: BTreeSet<Hash> = done.flat_map(|forgotten| forgotten.objects.iter().copied()).collect();
         let mut report = ForgetReport { rewritten, freed_bytes: collected.freed_bytes, ..ForgetReport::default() };

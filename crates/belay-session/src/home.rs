@@ -9,6 +9,7 @@ use jiff::tz::TimeZone;
 use crate::clock::{Clock, Ids};
 use crate::config::Sources;
 use crate::error::{Error, Result};
+use crate::fork::ForkPlace;
 use crate::identity::{Arrival, Identity, Index, Place, WorkspaceInfo, recognise};
 use crate::timeline::Timeline;
 use crate::workspace::{Workspace, timeline_name};
@@ -90,6 +91,7 @@ impl Home {
                 id: identity.id.clone(),
                 created_at: identity.created_at,
                 copied_from: identity.copied_from.clone(),
+                fork: self.fork_of(&identity.id)?.map(|fork| fork.name),
                 exists: path.is_dir(),
                 path,
                 snapshots: timeline.snapshots().len(),
@@ -161,6 +163,9 @@ impl Home {
 
     /// The known workspace of that id, if its directory is still there.
     pub fn workspace(&self, id: &str, sources: &Sources) -> Result<Workspace<'_>> {
+        if let Some(fork) = self.fork_of(id)?.filter(|fork| fork.place == ForkPlace::Layer) {
+            return self.open_fork(&fork, sources);
+        }
         let index = Index::read(self.disk())?;
         let identity = index.known.iter().find(|identity| identity.id == id);
         let path = identity.ok_or_else(|| Error::NoWorkspace(id.into()))?.path();

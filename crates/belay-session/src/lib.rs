@@ -7,26 +7,35 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod agent;
+mod archive;
+mod bisect;
 mod blame;
+mod blend;
 mod budget;
 mod cause;
 mod changes;
 mod clock;
+mod compact;
 mod config;
 mod ephemeral;
 mod error;
+mod export;
 mod forget;
+mod fork;
 #[cfg(test)]
 #[path = "fuzz/tests.rs"]
 mod fuzz;
 mod history;
 mod home;
 mod identity;
+mod import;
 mod intent;
 mod log;
 mod maintenance;
 mod nearest;
 mod outer;
+mod overlay;
 mod pools;
 mod present;
 mod profile;
@@ -46,7 +55,11 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use agent::{AgentDeed, AgentWord, Heard, Missed};
+pub use archive::Packing;
+pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
+pub use blend::{Brought, Choice, Draft, Incoming};
 pub use budget::Budget;
 pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
 pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
@@ -54,19 +67,24 @@ pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use ephemeral::Written;
 pub use error::{Error, Result};
+pub use export::Exported;
 pub use forget::{Elsewhere, Forget, ForgetReport};
+pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
+pub use import::{ImportRequest, Imported};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
-pub use present::Tree;
+pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
+pub use recover::Interrupted;
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    Answer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host, LostRun, Outlived, ProcessName, Reach,
-    Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals, TerminalSize, inherited, supervise,
+    AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
+    LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
+    TerminalSize, ask_run, inherited, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};

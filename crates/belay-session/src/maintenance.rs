@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use belay_store::{
-    GcOptions, GcReport, Hash, HeavyPath, LockMode, Root, Usage, VerifyOptions, VerifyReport, gc, heaviest, verify,
-    weigh,
+    GcOptions, GcReport, Hash, HeavyPath, LockMode, Progress, Quiet, Root, Usage, VerifyOptions, VerifyReport, gc,
+    heaviest, verify, weigh,
 };
 
 use crate::error::{Error, Result};
@@ -204,7 +204,7 @@ impl Home {
         }
     }
 
-    pub(crate) fn collect(&self, options: &GcOptions) -> Result<GcReport> {
+    pub(crate) fn collect(&self, options: &GcOptions<'_>) -> Result<GcReport> {
         Ok(gc(self.store(), &mut || self.roots_without(&HashSet::new()), options)?)
     }
 
@@ -264,7 +264,12 @@ impl Home {
 
     /// Frees what no snapshot needs.
     pub fn gc(&self, dry_run: bool) -> Result<Collected> {
-        let report = self.collect(&GcOptions { dry_run, ..GcOptions::default() })?;
+        self.gc_telling(dry_run, &Quiet)
+    }
+
+    /// The same, with somebody who is told how far it is.
+    pub fn gc_telling(&self, dry_run: bool, progress: &dyn Progress) -> Result<Collected> {
+        let report = self.collect(&GcOptions { dry_run, progress, ..GcOptions::default() })?;
         let census = self.census()?;
         Ok(Collected { report, snapshots: census.workspaces.iter().map(|(_, _, t)| t.snapshots().len()).sum() })
     }

@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::record::{Pool, Snapshot};
 use crate::timeline::Timeline;
+use crate::workspace::Workspace;
 
 /// How many slots the pools have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +21,16 @@ pub(crate) struct Place {
     pub(crate) slot: Option<u32>,
     /// Snapshots that the new one takes the place of.
     pub(crate) replaces: Vec<String>,
+}
+
+impl Workspace<'_> {
+    /// How many of the named slots are free, and how many there are.
+    pub fn manual_slots(&self) -> Result<(u32, u32)> {
+        let max = self.settings.pools().manual_max;
+        let timeline = self.timeline()?;
+        let taken = members(&timeline, Pool::Manual).count();
+        Ok((max.saturating_sub(u32::try_from(taken).unwrap_or(u32::MAX)), max))
+    }
 }
 
 /// Where the next snapshot of that pool goes.

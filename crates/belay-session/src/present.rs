@@ -3,7 +3,8 @@
 use std::io::{self, Read};
 
 use belay_store::{
-    Change, Content, Coverage, Entry, Kind, Links, Manifest, Preview, Scope, Segment, Sides, Store, View, diff, preview,
+    Captured, Change, Content, Coverage, Entry, Kind, Links, Manifest, Preview, Scope, Segment, Sides, Store, View,
+    diff, preview,
 };
 
 use crate::error::{Error, Result};
@@ -62,7 +63,21 @@ impl Tree {
     }
 }
 
+/// The present as the store holds it, which gc leaves alone while this lives.
+pub struct Stored {
+    /// The tree.
+    pub tree: Tree,
+    _captured: Captured,
+}
+
 impl Workspace<'_> {
+    /// The tree that is there now, with all its content in the store.
+    pub fn stored(&self, work: Work<'_>) -> Result<Stored> {
+        let captured = self.capture(Look::default(), work)?;
+        self.remember(&captured);
+        Ok(Stored { tree: Tree::stored(captured.manifest.clone()), _captured: captured })
+    }
+
     /// The tree of a snapshot.
     pub fn tree(&self, snapshot: &Snapshot) -> Result<Tree> {
         let damaged = |source| Error::Damaged { snapshot: snapshot.id.clone(), source };

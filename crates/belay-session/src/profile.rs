@@ -13,7 +13,7 @@ use belay_jail::{Access, Grant, Identity, Limits, Network, Policy};
 pub use explain::{Subject, Why};
 pub use text::ProfileError;
 
-const BUILT_IN: [(&str, &str); 9] = [
+const BUILT_IN: [(&str, &str); 10] = [
     ("claude", include_str!("profile/built_in/claude.toml")),
     ("codex", include_str!("profile/built_in/codex.toml")),
     ("default", include_str!("profile/built_in/default.toml")),
@@ -22,27 +22,43 @@ const BUILT_IN: [(&str, &str); 9] = [
     ("node", include_str!("profile/built_in/node.toml")),
     ("python", include_str!("profile/built_in/python.toml")),
     ("rust", include_str!("profile/built_in/rust.toml")),
+    ("shell", include_str!("profile/built_in/shell.toml")),
     ("strict", include_str!("profile/built_in/strict.toml")),
 ];
 
 /// Programs and the profile that suits them, if nobody says which.
-const SUITS: [(&str, &str); 16] = [
+const SUITS: [(&str, &str); 31] = [
+    ("aider", "python"),
+    ("bash", "shell"),
     ("bun", "node"),
     ("cargo", "rust"),
     ("claude", "claude"),
     ("codex", "codex"),
+    ("conda", "python"),
+    ("corepack", "node"),
     ("deno", "node"),
+    ("fish", "shell"),
     ("gemini", "gemini"),
     ("go", "go"),
+    ("gofmt", "go"),
     ("node", "node"),
     ("npm", "node"),
     ("npx", "node"),
     ("pip", "python"),
+    ("pip3", "python"),
     ("pnpm", "node"),
+    ("poetry", "python"),
+    ("pytest", "python"),
     ("python", "python"),
     ("python3", "python"),
     ("rustc", "rust"),
+    ("rustup", "rust"),
+    ("tmux", "shell"),
+    ("tsx", "node"),
     ("uv", "python"),
+    ("uvx", "python"),
+    ("yarn", "node"),
+    ("zsh", "shell"),
 ];
 
 /// A profile with everything that it inherits.
@@ -138,11 +154,15 @@ impl Profile {
         let grants = self.grants(ground).into_iter().map(|(grant, _)| grant).collect();
         Policy {
             grants,
+            sealed: vec![ground.belay.to_owned()],
             kept: Vec::new(),
+            shown: Vec::new(),
+            replaced: Vec::new(),
             network,
             identity,
             limits: self.limits,
             host_name: "belay".to_owned(),
+            tells_refusals: false,
             without_namespaces: true,
         }
     }

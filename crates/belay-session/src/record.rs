@@ -175,6 +175,9 @@ pub struct Snapshot {
     /// The key of the manifest in the store.
     #[serde(with = "hex")]
     pub manifest: Hash,
+    /// Whether it was imported, so that the workspace was never in this state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Snapshots of the ring that this one took the place of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<String>,
@@ -206,6 +209,8 @@ pub enum RewindKind {
     Restore,
     /// `belay undo` of one step, with what came later kept.
     Revert,
+    /// `belay pick` and `belay review`: changes made elsewhere, merged into the present.
+    Pick,
 }
 
 impl RewindKind {
@@ -217,11 +222,12 @@ impl RewindKind {
             RewindKind::Redo => "redo",
             RewindKind::Restore => "restore",
             RewindKind::Revert => "revert",
+            RewindKind::Pick => "pick",
         }
     }
 }
 
-/// A rollback, undo, redo, restore or revert that was carried out.
+/// A rollback, undo, redo, restore, revert or pick that was carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewound {
     /// Names this operation, in its intent and in its record.

@@ -3,17 +3,45 @@
 //! Between the crash and the next command somebody may have worked on. Only a path that is still as the
 //! interrupted rollback found it is changed: then the safety snapshot holds it. Every other path is left.
 
-use std::collections::HashSet;
+mod narrow;
 
-use belay_store::{Entry, Left, LeftReason, Manifest, Plan, Step, View, tidy_up};
+use belay_store::{Left, Manifest, OnStop, Plan, View, apply, tidy_up};
+use jiff::Timestamp;
 
+use self::narrow::narrow;
 use crate::error::{Error, Result, chain};
 use crate::intent::{Intent, Pending};
-use crate::rollback::Recovered;
+use crate::record::RewindKind;
+use crate::rollback::{Recovered, apply_options};
 use crate::snapshot::Look;
 use crate::workspace::{Work, Workspace};
 
+/// A rollback that was interrupted and waits for the next command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Which command it was.
+    pub kind: RewindKind,
+    /// When it began.
+    pub at: Timestamp,
+    /// The snapshot that it was to restore.
+    pub target: String,
+}
+
 impl Workspace<'_> {
+    /// The rollbacks that [`Workspace::recover`] would deal with now.
+    pub fn interrupted(&self) -> Result<Vec<Interrupted>> {
+        let intents = Pending::read(self.home.disk(), &self.id)?.intents;
+        if intents.is_empty() || self.lock_rollback()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let timeline = self.timeline()?;
+        let is_open = |intent: &Intent| timeline.rewinds().iter().all(|rewind| rewind.operation != intent.operation);
+        let open = intents.into_iter().filter(is_open);
+        Ok(open
+            .map(|intent| Interrupted { kind: intent.kind, at: intent.begun_at, target: intent.target.id })
+            .collect())
+    }
+
     /// Finishes or reverses rollbacks that were interrupted; every command calls it first.
     pub fn recover(&self, work: Work<'_>) -> Result<Vec<Recovered>> {
         let pending = Pending::read(self.home.disk(), &self.id)?;
@@ -21,7 +49,11 @@ impl Workspace<'_> {
             return Ok(Vec::new());
         }
         match self.lock_rollback()? {
-            Some(_lock) => self.recover_locked(work),
+            Some(_lock) => {
+                let recovered = self.recover_locked(work);
+                self.release_survivors()?;
+                recovered
+            }
             // Nobody died: another process is in the middle of it.
             None => Ok(Vec::new()),
         }
@@ -37,12 +69,13 @@ impl Workspace<'_> {
                 intent.clear(self.home.disk(), &self.id)?;
                 continue;
             }
-            recovered.push(self.recover_one(&intent, work));
+            recovered.push(self.recover_one(&intent, work)?);
         }
         Ok(recovered)
     }
 
-    fn recover_one(&self, intent: &Intent, work: Work<'_>) -> Recovered {
+    /// An error means that it was told to stop, and that the next command goes on from there.
+    fn recover_one(&self, intent: &Intent, work: Work<'_>) -> Result<Recovered> {
         let mut result = Recovered {
             kind: intent.kind,
             at: intent.begun_at,
@@ -63,16 +96,18 @@ impl Workspace<'_> {
             self.record(intent, changed, result.reversed)?;
             intent.clear(self.home.disk(), &self.id)
         });
-        result.failed = ended.err().map(|error| chain(&error));
-        result
+        match ended {
+            Err(error) if is_stop(&error) => return Err(Error::Store(belay_store::Error::HalfDone)),
+            ended => result.failed = ended.err().map(|error| chain(&error)),
+        }
+        Ok(result)
     }
 
     fn finish(&self, intent: &Intent, work: Work<'_>) -> Result<(u64, Vec<Left>)> {
         let store = self.home.store();
         let (target, safety) =
             (Manifest::read(store, &intent.target.manifest)?, Manifest::read(store, &intent.safety.manifest)?);
-        let planned = self.plan_between(&safety, &target, &intent.paths())?;
-        tidy_up(self.root(), &planned, intent.prefix.as_bytes())?;
+        self.tidy(intent, &self.plan_between(&safety, &target, &intent.paths())?, work)?;
         self.go_on(intent, &target, &safety, work)
     }
 
@@ -88,8 +123,8 @@ impl Workspace<'_> {
         let captured = self.capture(Look { keep: Some(&safety), ..Look::default() }, work)?;
         let plan = self.plan_between(&captured.manifest, &safety, &intent.paths())?;
         self.name_safety(captured, &format!("before reversing {}", intent.operation))?;
-        let applied = self.apply(intent, &plan, work, None)?;
-        tidy_up(self.root(), &plan, intent.prefix.as_bytes())?;
+        let applied = apply(self.home.store(), &self.writable()?, &plan, &apply_options(intent, OnStop::Half, work))?;
+        self.tidy(intent, &plan, work)?;
         Ok((applied.changed, applied.left))
     }
 
@@ -101,65 +136,22 @@ impl Workspace<'_> {
         let (view, links) = (now.view(store), now.links(store)?);
         let mut plan = belay_store::plan(view, now.manifest(), &links, goal, &scope, belay_sys::is_root())?;
         let mut left = narrow(&mut plan, View::stored(store), &other.root)?;
-        let applied = self.apply(intent, &plan, work, None)?;
-        tidy_up(self.root(), &plan, intent.prefix.as_bytes())?;
+        let applied = apply(self.home.store(), &self.writable()?, &plan, &apply_options(intent, OnStop::Half, work))?;
+        self.tidy(intent, &plan, work)?;
         left.extend(applied.left);
         Ok((applied.changed, left))
     }
+
+    fn tidy(&self, intent: &Intent, plan: &Plan, work: Work<'_>) -> Result<()> {
+        tidy_up(&self.writable()?, plan, &apply_options(intent, OnStop::Half, work))?;
+        Ok(())
+    }
+}
+
+fn is_stop(error: &Error) -> bool {
+    matches!(error, Error::Store(belay_store::Error::Interrupted | belay_store::Error::HalfDone))
 }
 
 fn is_damage<T>(result: &Result<T>) -> bool {
     matches!(result, Err(Error::Store(belay_store::Error::Corrupt { .. } | belay_store::Error::Missing(_))))
-}
-
-/// Takes out of the plan every step at a path that is not as `other` has it, and what depends on such a step.
-fn narrow(plan: &mut Plan, view: View<'_>, other: &Entry) -> Result<Vec<Left>> {
-    let mut foreign: Vec<Vec<u8>> = Vec::new();
-    for step in &plan.steps {
-        if !is_ours(step, view, other)? {
-            foreign.push(step.path.clone());
-        }
-    }
-    if foreign.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut dropped: HashSet<Vec<u8>> = foreign.iter().cloned().collect();
-    // A directory that keeps something foreign stays, nothing is put beneath a foreign path, and a file
-    // cannot be linked to one that is not made.
-    loop {
-        let before = dropped.len();
-        for step in &plan.steps {
-            let goes = step.after.is_none() || step.what.retyped;
-            let holds = goes && dropped.iter().any(|path| is_beneath(path, &step.path));
-            let lies = dropped.iter().any(|path| is_beneath(&step.path, path) && !is_shared_dir(plan, path));
-            let hangs = step.link_to.as_ref().is_some_and(|to| dropped.contains(to));
-            if holds || lies || hangs {
-                dropped.insert(step.path.clone());
-            }
-        }
-        if dropped.len() == before {
-            break;
-        }
-    }
-    plan.steps.retain(|step| !dropped.contains(&step.path));
-    Ok(foreign.into_iter().map(|path| Left { path, reason: LeftReason::ChangedSince }).collect())
-}
-
-/// Whether a step may be carried out: nothing is at its path, or what the interrupted rollback knew or was making of it.
-fn is_ours(step: &Step, view: View<'_>, other: &Entry) -> Result<bool> {
-    let Some(now) = &step.before else { return Ok(true) };
-    let Some(then) = view.lookup(other, &step.path)? else { return Ok(false) };
-    Ok(belay_store::is_between(now, &then, step.after.as_deref().unwrap_or(&then)))
-}
-
-/// Whether the step at `path` only changes a directory that stays one, so that what is beneath goes its own way.
-fn is_shared_dir(plan: &Plan, path: &[u8]) -> bool {
-    let dir = |entry: &Option<Box<Entry>>| {
-        entry.as_ref().is_some_and(|entry| entry.kind.file_type() == belay_store::FileType::Dir)
-    };
-    plan.steps.iter().any(|step| step.path == path && dir(&step.before) && dir(&step.after))
-}
-
-fn is_beneath(path: &[u8], dir: &[u8]) -> bool {
-    path.strip_prefix(dir).is_some_and(|rest| rest.starts_with(b"/") || (dir.is_empty() && !rest.is_empty()))
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_store::{
-    Applied, ApplyOptions, Captured, Coverage, Faults, GapKind, Left, Lock, LockMode, Manifest, MtimePolicy, Plan,
-    Scope, View, apply, extract, plan, tidy_up,
+    Applied, ApplyOptions, Captured, Coverage, Faults, GapKind, Left, Lock, LockMode, Manifest, MtimePolicy, OnStop,
+    Plan, Scope, View, apply, extract, plan, tidy_up,
 };
 use jiff::Timestamp;
 
@@ -183,8 +183,23 @@ impl Workspace<'_> {
 
     /// The lock that one rollback of this workspace holds at a time.
     pub(crate) fn lock_rollback(&self) -> Result<Option<Lock>> {
+        self.check_unmounted()?;
         let name = self.file("rollback.lock");
         self.home.disk().lock(&name, LockMode::Exclusive, false).map_err(Error::disk("lock", &name))
+    }
+
+    /// A layer that a run has mounted must not be changed beside it: the run would see neither the old nor the new.
+    fn check_unmounted(&self) -> Result<()> {
+        if self.layer().is_none() {
+            return Ok(());
+        }
+        match self.home.open_runs(&self.id)?.into_iter().find(|run| run.is_live()) {
+            Some(run) => {
+                let fork = self.home.fork_of(&self.id)?.map_or_else(|| self.id.clone(), |fork| fork.name);
+                Err(Error::ForkBusy { fork, run: run.id })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The plan from one snapshot to another, both in the store.
@@ -200,8 +215,7 @@ impl Workspace<'_> {
         let request =
             SnapshotRequest { kind: Kind::Safety, origin: Origin::Auto, description, ..SnapshotRequest::default() };
         let safety = self.name(&captured, &request)?;
-        // The next capture is slower without it, and no less right.
-        let _ = captured.save_cache();
+        self.remember(&captured);
         Ok(safety)
     }
 
@@ -226,9 +240,12 @@ impl Workspace<'_> {
             exact_times: aim.mtime == MtimePolicy::Exact,
             begun_at: safety.created_at,
         };
+        let root = self.writable()?;
         intent.write(disk, &self.id)?;
-        let applied = self.apply(&intent, plan, work, faults);
-        if applied.is_err() && faults.is_some_and(has_struck_dead) {
+        let options = ApplyOptions { faults, ..apply_options(&intent, OnStop::OldOrHalf, work) };
+        let applied = apply(self.home.store(), &root, plan, &options).map_err(Error::Store);
+        let is_half = matches!(applied, Err(Error::Store(belay_store::Error::HalfDone)));
+        if is_half || applied.is_err() && faults.is_some_and(has_struck_dead) {
             return applied;
         }
         let applied = match applied {
@@ -243,31 +260,15 @@ impl Workspace<'_> {
         Ok(applied)
     }
 
-    pub(crate) fn apply(
-        &self,
-        intent: &Intent,
-        plan: &Plan,
-        work: Work<'_>,
-        faults: Option<&Faults>,
-    ) -> Result<Applied> {
-        let options = ApplyOptions {
-            mtime: intent.mtime(),
-            prefix: intent.prefix.as_bytes(),
-            progress: work.progress,
-            stop: work.stop,
-            faults,
-        };
-        Ok(apply(self.home.store(), self.root(), plan, &options)?)
-    }
-
     /// Clears the intent of a rollback that failed, if nothing was changed; else the next command finishes it.
     fn abandon(&self, intent: &Intent, safety: &Snapshot, plan: &Plan, work: Work<'_>) {
         let calm = AtomicBool::new(false);
         let is_untouched = || -> Result<bool> {
-            tidy_up(self.root(), plan, intent.prefix.as_bytes())?;
+            let work = Work { stop: &calm, ..work };
+            tidy_up(&self.writable()?, plan, &apply_options(intent, OnStop::OldState, work))?;
             let before = self.tree(safety)?;
             let look = Look { keep: Some(before.manifest()), ..Look::default() };
-            let now = self.look(look, Work { stop: &calm, ..work })?;
+            let now = self.look(look, work)?;
             let planned: HashSet<&[u8]> = plan.steps.iter().map(|step| step.path.as_slice()).collect();
             let changes = self.changes(&before, &now, &Scope::default())?;
             Ok(!changes.iter().any(|change| planned.contains(change.path.as_slice())))
@@ -351,9 +352,22 @@ impl Workspace<'_> {
             prefix: b".belay-extract-",
             progress: work.progress,
             stop: work.stop,
+            on_stop: OnStop::OldState,
             faults: None,
         };
         extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
+    }
+}
+
+/// How the changes that an intent announces are made.
+pub(crate) fn apply_options<'a>(intent: &'a Intent, on_stop: OnStop, work: Work<'a>) -> ApplyOptions<'a> {
+    ApplyOptions {
+        mtime: intent.mtime(),
+        prefix: intent.prefix.as_bytes(),
+        progress: work.progress,
+        stop: work.stop,
+        on_stop,
+        faults: None,
     }
 }
 

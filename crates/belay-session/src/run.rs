@@ -4,16 +4,21 @@
 //! - The command is held until the tracer is attached, so that nothing runs unseen.
 //! - Nobody holds the run up: snapshots are taken on a thread beside it, clients are let go when they stop listening.
 
+mod agent;
 mod captures;
 mod client;
 mod confine;
 mod console;
 mod control;
+mod halt;
+mod held;
 mod journal;
 mod lost;
 mod record;
+mod refusals;
 mod start;
 mod still;
+mod storm;
 mod supervisor;
 mod tally;
 mod tree;
@@ -32,7 +37,9 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
+pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
 pub use client::{RunClient, inherited};
+pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
@@ -48,6 +55,12 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A command waits for a snapshot before its first instruction.
+    Held(belay_trace::Held),
+    /// A jail refused a call.
+    Refused(refusals::Refusal),
+    /// What a storm deleted is back; or why not all of it.
+    Undone(Option<String>),
     /// A snapshot was taken, or not.
     Taken(Box<captures::Done>),
 }
@@ -79,6 +92,8 @@ pub struct Host {
     pub channel: Option<UnixStream>,
     /// What a jail is made from.
     pub den: Den,
+    /// Who answers what a confined command asks; without it nobody does.
+    pub answerer: Option<Answerer>,
     /// Set when the supervisor is to stop.
     pub stop: &'static AtomicBool,
 }

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::identity::{Arrival, Index};
 use crate::intent::Pending;
 use crate::outer::ignore_files;
+use crate::overlay::Overlay;
 use crate::pools::place;
 use crate::record::{Backend, Cause, Kind, Origin, Pool, Record, Snapshot};
 use crate::retention::Pruned;
@@ -39,6 +40,8 @@ pub struct SnapshotRequest {
     pub cause: Cause,
     /// The pool it goes into; none for a snapshot that is only in the timeline.
     pub pool: Option<Pool>,
+    /// It comes from elsewhere; the workspace was never in this state.
+    pub imported: bool,
 }
 
 /// Every path that may have changed since a snapshot began to be taken.
@@ -62,6 +65,7 @@ impl Default for SnapshotRequest {
             dirty: None,
             cause: Cause::default(),
             pool: None,
+            imported: false,
         }
     }
 }
@@ -96,6 +100,19 @@ pub(crate) struct Look<'a> {
     pub(crate) dirty: Option<(&'a Manifest, &'a [Vec<u8>])>,
     /// Look at this directory as if it were the workspace.
     pub(crate) root: Option<&'a Root>,
+}
+
+/// A layer as it is now, and the snapshot that it lies above.
+struct Layered {
+    root: Root,
+    ground: Manifest,
+    paths: Vec<Vec<u8>>,
+}
+
+impl Layered {
+    fn source(&self) -> Source<'_> {
+        Source::Dirty { base: &self.ground, paths: &self.paths }
+    }
 }
 
 impl Workspace<'_> {
@@ -133,8 +150,7 @@ impl Workspace<'_> {
         };
         let arrival = self.notice_copy(&before, &captured)?;
         let files_read = captured.files_read;
-        // The next capture is slower without it, and no less right.
-        let _ = captured.save_cache();
+        self.remember(&captured);
         drop(captured);
         self.tidy_store();
         thinned.add(self.make_room(false)?);
@@ -154,7 +170,7 @@ impl Workspace<'_> {
         Ok(base.map(|base| Manifest::read(self.home.store(), &base.manifest)).transpose()?)
     }
 
-    fn check(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<()> {
+    pub(crate) fn check(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<()> {
         if let Some(label) = &request.label {
             timeline.check_label(label)?;
         }
@@ -204,13 +220,14 @@ impl Workspace<'_> {
                 all: request.all,
                 root: manifest.identity,
                 manifest: key,
+                imported: request.imported,
                 replaces: place.replaces,
             }))])
         })?;
         Ok(timeline.latest().expect("a snapshot was just published").clone())
     }
 
-    fn free_id(&self, timeline: &Timeline) -> String {
+    pub(crate) fn free_id(&self, timeline: &Timeline) -> String {
         let mut ids = std::iter::repeat_with(|| self.home.options.ids.next("snap_", 6));
         ids.find(|id| timeline.get(id).is_none()).expect("there are more ids than snapshots")
     }
@@ -225,6 +242,7 @@ impl Workspace<'_> {
         let live: HashSet<Hash> = self.timeline()?.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
         let pending = Pending::read(self.home.disk(), &self.id)?;
         let own_prefixes: Vec<Vec<u8>> = pending.intents.into_iter().map(|intent| intent.prefix.into_bytes()).collect();
+        let layered = self.layer().map(|layer| self.layered(layer, look)).transpose()?;
         let filter = match look.keep {
             // What is about to be changed is looked at as its snapshot was: by the same rules, and by the same cache.
             Some(keep) => keep.filter(self.home.store())?,
@@ -232,12 +250,13 @@ impl Workspace<'_> {
             None => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
         };
         let options = CaptureOptions {
-            root: look.root.unwrap_or_else(|| self.root()),
+            root: layered.as_ref().map(|layered| &layered.root).or(look.root).unwrap_or_else(|| self.root()),
             filter: &filter,
             cache: &self.file("cache"),
             is_live: &|key| live.contains(key),
             keep: look.keep,
             source: match look.dirty {
+                _ if layered.is_some() => layered.as_ref().map(Layered::source).expect("it was just asked for"),
                 _ if look.full => Source::Full,
                 Some((base, paths)) => Source::Dirty { base, paths },
                 None => Source::Walk,
@@ -251,6 +270,22 @@ impl Workspace<'_> {
             stop: work.stop,
         };
         Ok(run(&options)?)
+    }
+
+    /// What a look at a layer begins from: whatever the layer says nothing of is as in the snapshot that it lies above.
+    fn layered(&self, layer: &Overlay, look: Look<'_>) -> Result<Layered> {
+        let ground = self.ground()?.ok_or_else(|| Error::ForkBaseGone(self.id.clone()))?;
+        let mut paths = layer.changed()?;
+        paths.extend(look.dirty.into_iter().flat_map(|(_, paths)| paths.iter().cloned()));
+        Ok(Layered { root: layer.open()?, ground, paths })
+    }
+
+    /// Makes the next capture cheap, if what was seen will be seen so again; a layer's inodes are others every time.
+    pub(crate) fn remember(&self, captured: &Captured) {
+        if self.layer().is_none() {
+            // The next capture is slower without it, and no less right.
+            let _ = captured.save_cache();
+        }
     }
 
     /// Whether a workspace that was captured for the first time is a copy of another.

@@ -10,9 +10,10 @@ mod family;
 mod git;
 mod words;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
-use belay_event::{At, Ended, Event, Exec, Exit, FileChange, What};
+use belay_event::{At, Ended, Event, Exec, Exit, FileChange, Raw, What};
 
 use crate::config::Settings;
 use crate::record::Kind;
@@ -59,6 +60,8 @@ pub struct Ask {
     pub command: Option<u64>,
     /// Whether the command is only beginning, so that every moment counts.
     pub before: bool,
+    /// The process that is held until it is taken.
+    pub held: Option<u32>,
     /// Whether it goes into the ring of automatic snapshots.
     pub pooled: bool,
     /// The cause in words.
@@ -66,8 +69,9 @@ pub struct Ask {
 }
 
 impl Ask {
-    fn new(kind: Kind, command: Option<u64>, why: impl Into<String>) -> Ask {
-        Ask { kind, command, before: false, pooled: false, why: why.into() }
+    /// One without anything special about it.
+    pub(crate) fn new(kind: Kind, command: Option<u64>, why: impl Into<String>) -> Ask {
+        Ask { kind, command, before: false, held: None, pooled: false, why: why.into() }
     }
 }
 
@@ -127,6 +131,13 @@ pub struct Triggers {
     next_interval: Option<At>,
     changed_since_interval: bool,
     changed_since_any: bool,
+    /// Processes that were held, so that their command needs nothing more when it is seen.
+    held: HashSet<u32>,
+}
+
+/// Whether a command can destroy work, so that it is worth holding.
+pub(crate) fn destroys(argv: &[Raw]) -> bool {
+    git::classify(argv) == Some(git::Git::Destroys)
 }
 
 impl Triggers {
@@ -147,7 +158,25 @@ impl Triggers {
             is_idle_known: false,
             changed_since_interval: false,
             changed_since_any: false,
+            held: HashSet::new(),
         }
+    }
+
+    /// Whether commands that can destroy work are to be held until a snapshot is taken.
+    pub fn wants_held(&self) -> bool {
+        self.rules.before_git
+    }
+
+    /// What to take before a command that is held goes on; its process becomes it afterwards.
+    pub fn held(&mut self, pid: u32, argv: &[Raw]) -> Option<Ask> {
+        if !self.rules.before_git || !destroys(argv) {
+            return None;
+        }
+        self.held.insert(pid);
+        let why = format!("before {}", words::said(argv));
+        let ask = Ask { before: true, held: Some(pid), ..Ask::new(Kind::Auto, None, why) };
+        self.asked(std::slice::from_ref(&ask));
+        Some(ask)
     }
 
     /// What to take before the run's first instruction.
@@ -236,6 +265,10 @@ impl Triggers {
         let role = self.role(exec);
         let is_destruction = matches!(role, Role::Destroys(_));
         let Role::Destroys(why) = self.family.begin(exec, role) else { return None };
+        if self.held.remove(&exec.pid) {
+            self.last_command = Some(at);
+            return None;
+        }
         let gap = if self.changed_since_any { DESTRUCTION_GAP } else { COMMAND_GAP };
         if !is_destruction || self.last_command.is_some_and(|last| at < later(last, gap)) {
             return None;

@@ -8,12 +8,13 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use belay_store::{LockMode, Progress, Root};
+use belay_store::{LockMode, Manifest, Progress, Root};
 
 use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::identity::{Arrival, Place};
+use crate::overlay::Overlay;
 use crate::record::{Record, Snapshot};
 use crate::tail::Tail;
 use crate::timeline::{Reading, Timeline, payloads};
@@ -37,6 +38,10 @@ pub struct Workspace<'h> {
     arrival: Arrival,
     pub(crate) settings: Settings,
     pub(crate) trust: Trust,
+    /// The changes above the directory, if this is a fork that has none of its own.
+    layer: Option<Overlay>,
+    /// The snapshot that the layer lies above, if no record of a fork says it.
+    above: Option<Manifest>,
     /// The timeline as it was last read.
     memory: Mutex<Option<Reading>>,
 }
@@ -57,7 +62,53 @@ impl<'h> Workspace<'h> {
         let root = Root::open(&place.path).map_err(Error::path("open", &place.path))?;
         let (settings, trust) = crate::trust::settle(home, &id, &root, sources)?;
         let root = root.crossing(settings.flag("snapshots.cross_mounts"));
-        Ok(Workspace { home, id, path: place.path, root, arrival, settings, trust, memory: Mutex::default() })
+        Ok(Workspace {
+            home,
+            id,
+            path: place.path,
+            root,
+            arrival,
+            settings,
+            trust,
+            layer: None,
+            above: None,
+            memory: Mutex::default(),
+        })
+    }
+
+    /// A layer of changes above the directory of `origin`, as a workspace.
+    pub(crate) fn open_layered(
+        home: &'h Home,
+        id: String,
+        place: Place,
+        layer: Overlay,
+        origin: &str,
+        sources: &Sources,
+    ) -> Result<Workspace<'h>> {
+        let root = layer.open()?;
+        let (settings, trust) = crate::trust::settle(home, origin, &root, sources)?;
+        let (layer, arrival, memory) = (Some(layer), Arrival::Known, Mutex::default());
+        Ok(Workspace { home, id, path: place.path, root, arrival, settings, trust, layer, above: None, memory })
+    }
+
+    /// The same, with the snapshot that its layer lies above.
+    pub(crate) fn above(self, ground: Manifest) -> Workspace<'h> {
+        Workspace { above: Some(ground), ..self }
+    }
+
+    /// The snapshot that its layer was said to lie above.
+    pub(crate) fn said_above(&self) -> Option<&Manifest> {
+        self.above.as_ref()
+    }
+
+    /// The changes above the directory, if it has none of its own.
+    pub(crate) fn layer(&self) -> Option<&Overlay> {
+        self.layer.as_ref()
+    }
+
+    /// Whether it is seen only by what `belay run --fork` starts.
+    pub fn is_layered(&self) -> bool {
+        self.layer.is_some()
     }
 
     /// Belay's home.
@@ -78,6 +129,14 @@ impl<'h> Workspace<'h> {
     /// The directory as an open handle.
     pub fn root(&self) -> &Root {
         &self.root
+    }
+
+    /// The directory as a handle through which it may be changed.
+    pub(crate) fn writable(&self) -> Result<Root> {
+        match &self.layer {
+            Some(layer) => layer.open_writable(),
+            None => self.root.try_clone().map_err(Error::path("open", &self.path)),
+        }
     }
 
     /// How it was recognised.

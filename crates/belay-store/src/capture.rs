@@ -2,7 +2,9 @@
 
 mod check;
 mod descend;
+mod entries;
 mod file;
+mod guess;
 mod hand;
 mod judge;
 mod links;
@@ -16,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_sys::{Root, Time};
 
+pub(crate) use self::file::cut_chunk;
 use self::hand::{Findings, Job};
 use crate::disk::{Disk, Lock};
 use crate::error::{Error, Result};
@@ -65,8 +68,14 @@ impl Default for Limits {
 pub trait Progress: Sync {
     /// So many entries and bytes were dealt with since the last call.
     fn advance(&self, entries: u64, bytes: u64);
-    /// The work will cover about so many entries and bytes.
+    /// The work that begins now will cover so many entries and bytes.
     fn expect(&self, entries: u64, bytes: u64);
+    /// The work that is going on will cover perhaps so many entries and bytes.
+    fn guess(&self, _entries: u64, _bytes: u64) {}
+    /// Whether a guess is worth the work of making it.
+    fn wants_guess(&self) -> bool {
+        false
+    }
 }
 
 /// A progress that nobody watches.
@@ -159,7 +168,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
         return Err(Error::Interrupted);
     }
     let (stored_bytes, guard) = batch.finish()?;
-    store.keep_nodes(&found.findings.nodes);
+    store.keep_nodes(&found.findings.nodes, &found.findings.lists);
     Ok(Captured {
         key,
         manifest,

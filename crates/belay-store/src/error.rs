@@ -58,6 +58,9 @@ pub enum Error {
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+    /// The caller asked to stop, and a restore had changed some paths and not all.
+    #[error("interrupted half way")]
+    HalfDone,
     /// Another process holds the lock for longer than the caller would wait.
     #[error("another belay process is using the store")]
     Busy,

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::capture::{Progress, Quiet};
 use crate::disk::LockMode;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -17,19 +18,21 @@ use crate::tree::{Node, Reference, Segment};
 const NODES_PER_THREAD_MIN: usize = 256;
 
 /// How to collect.
-#[derive(Clone, Copy, Debug)]
-pub struct GcOptions {
+#[derive(Clone, Copy)]
+pub struct GcOptions<'a> {
     /// Only say what would be freed.
     pub dry_run: bool,
     /// Rewrite a pack when at least this part of it, in percent, is unreachable.
     pub waste_percent_min: u8,
     /// Wait for other processes that are writing, instead of leaving what they may need.
     pub wait: bool,
+    /// Who is told.
+    pub progress: &'a dyn Progress,
 }
 
-impl Default for GcOptions {
+impl Default for GcOptions<'_> {
     fn default() -> Self {
-        GcOptions { dry_run: false, waste_percent_min: 10, wait: true }
+        GcOptions { dry_run: false, waste_percent_min: 10, wait: true, progress: &Quiet }
     }
 }
 
@@ -45,7 +48,7 @@ pub struct GcReport {
 }
 
 /// Collects what none of the snapshots named by `roots` needs; `roots` is asked again under the lock.
-pub fn gc(store: &Store, roots: &mut dyn FnMut() -> Result<Vec<Hash>>, options: &GcOptions) -> Result<GcReport> {
+pub fn gc(store: &Store, roots: &mut dyn FnMut() -> Result<Vec<Hash>>, options: &GcOptions<'_>) -> Result<GcReport> {
     let disk = store.disk();
     let moving = disk.lock(MOVE_LOCK, LockMode::Exclusive, options.wait).map_err(Error::disk("lock", MOVE_LOCK))?;
     if moving.is_none() {
@@ -54,10 +57,14 @@ pub fn gc(store: &Store, roots: &mut dyn FnMut() -> Result<Vec<Hash>>, options: 
     // The packs are listed before the roots: what a later snapshot refers to is in none of them unless it is marked below.
     let packs = store.reload()?;
     let mut live = KeySet::default();
-    mark(store, &roots()?, &mut live)?;
+    // An object may be in several packs, and not all are needed.
+    options.progress.guess(packs.iter().map(|pack| u64::from(pack.object_count)).sum(), 0);
+    mark_telling(store, &roots()?, &mut live, options.progress)?;
     let mut report = GcReport::default();
+    options.progress.expect(0, packs.iter().map(|pack| pack.len).sum());
     for pack in packs.iter() {
         sweep(store, pack, &mut live, roots, options, &mut report)?;
+        options.progress.advance(0, pack.len);
     }
     if !options.dry_run {
         remove_leftovers(store, options, &mut report)?;
@@ -68,6 +75,11 @@ pub fn gc(store: &Store, roots: &mut dyn FnMut() -> Result<Vec<Hash>>, options: 
 
 /// Adds to `live` every object that the snapshots need.
 pub(crate) fn mark(store: &Store, snapshots: &[Hash], live: &mut KeySet) -> Result<()> {
+    mark_telling(store, snapshots, live, &Quiet)
+}
+
+fn mark_telling(store: &Store, snapshots: &[Hash], live: &mut KeySet, progress: &dyn Progress) -> Result<()> {
+    let mut told = live.len();
     let mut nodes = Vec::new();
     for key in snapshots {
         if !live.insert(*key) {
@@ -91,6 +103,8 @@ pub(crate) fn mark(store: &Store, snapshots: &[Hash], live: &mut KeySet) -> Resu
             nodes.extend(more);
             live.extend(objects);
         }
+        progress.advance((live.len() - told) as u64, 0);
+        told = live.len();
     }
     Ok(())
 }
@@ -145,7 +159,7 @@ fn sweep(
     pack: &Arc<Pack>,
     live: &mut KeySet,
     roots: &mut dyn FnMut() -> Result<Vec<Hash>>,
-    options: &GcOptions,
+    options: &GcOptions<'_>,
     report: &mut GcReport,
 ) -> Result<()> {
     let objects = pack.objects()?;
@@ -227,7 +241,7 @@ fn rewrite(
 }
 
 /// Removes the files of writers that died: under the exclusive lock nobody else can own one.
-fn remove_leftovers(store: &Store, options: &GcOptions, report: &mut GcReport) -> Result<()> {
+fn remove_leftovers(store: &Store, options: &GcOptions<'_>, report: &mut GcReport) -> Result<()> {
     let disk = store.disk();
     let leftovers =
         |files: Vec<(String, u64)>| files.into_iter().filter(|(name, _)| name.starts_with("tmp-")).collect::<Vec<_>>();

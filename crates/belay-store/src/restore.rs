@@ -187,6 +187,18 @@ pub struct Faults {
     pub seen: AtomicU64,
 }
 
+/// What a request to stop may leave behind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnStop {
+    /// The old state: from the first change of a live path on it is not heard.
+    #[default]
+    OldState,
+    /// The old state, or once live paths are being changed a half that an intent tells of.
+    OldOrHalf,
+    /// Whatever is there at that moment, what was staged included, because an intent tells of it.
+    Half,
+}
+
 /// How to apply a plan.
 pub struct ApplyOptions<'a> {
     /// The modification times.
@@ -195,8 +207,10 @@ pub struct ApplyOptions<'a> {
     pub prefix: &'a [u8],
     /// Who is told.
     pub progress: &'a dyn Progress,
-    /// Set to stop; honoured only until the first live path is changed.
+    /// Set to stop.
     pub stop: &'a AtomicBool,
+    /// What is left then.
+    pub on_stop: OnStop,
     /// For tests.
     pub faults: Option<&'a Faults>,
 }
@@ -212,8 +226,8 @@ pub struct Applied {
 
 /// Carries out a plan: everything is verified and staged before the first live path is changed.
 ///
-/// An error means that no live path was changed, unless it says that the changes could not be made durable. What goes
-/// wrong with a single path is in [`Applied::left`].
+/// An error means that no live path was changed, unless it is [`Error::HalfDone`] or says that the changes could not be
+/// made durable. What goes wrong with a single path is in [`Applied::left`].
 pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>) -> Result<Applied> {
     check_prefix(options.prefix)?;
     if plan.steps.is_empty() {
@@ -241,7 +255,9 @@ impl Work<'_> {
     fn run(&mut self) -> Result<Applied> {
         let mut applied = Applied::default();
         if let Err(error) = self.stage(&mut applied) {
-            self.unstage();
+            if !matches!((&error, self.options.on_stop), (Error::Interrupted, OnStop::Half)) {
+                self.unstage();
+            }
             return Err(error);
         }
         self.swap(&mut applied)?;
@@ -253,6 +269,11 @@ impl Work<'_> {
     fn check_stop(&self) -> Result<()> {
         let stopped = self.options.stop.load(std::sync::atomic::Ordering::Relaxed);
         if stopped { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
+    /// Whether to stop although live paths are changed already.
+    fn stops_half_way(&self) -> bool {
+        self.options.on_stop != OnStop::OldState && self.check_stop().is_err()
     }
 }
 

@@ -11,6 +11,7 @@ mod dir;
 pub mod fanotify;
 mod file;
 mod filesystem;
+mod gate;
 mod handle;
 pub mod inotify;
 mod interrupt;
@@ -38,6 +39,7 @@ pub use file::{
     watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
+pub use gate::{Gate, Knock};
 pub use handle::{Handle, Located, handle_of, open_handle, path_of};
 pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
@@ -47,14 +49,14 @@ pub use pidfd::{
     Exit, Process, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_hangup,
 };
 pub use process::{
-    boot_id, boot_nanos, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
+    boot_id, boot_nanos, is_in_vfork, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
     self_start_ticks, start_ticks, user_id,
 };
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
 pub use sandbox::{
-    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step,
-    hold_sandboxed, landlock_abi,
+    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
+    StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use signals::catch_signals;
 pub use spawn::{Held, Launch, hold, inherited, is_findable};

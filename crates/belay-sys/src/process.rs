@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::FileExt;
 
 use rustix::process::{Pid, Resource, Rlimit};
 use rustix::time::{ClockId, clock_gettime};
@@ -100,6 +101,27 @@ fn parse_stat(stat: &[u8]) -> Option<ProcessStat> {
 pub(crate) fn parent_of(stat: &[u8]) -> Option<u32> {
     let end = stat.iter().rposition(|byte| *byte == b')')?;
     std::str::from_utf8(&stat[end + 1..]).ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether a process is in a call that returns only when its new child executed something or ended; none if the kernel does
+/// not tell us.
+pub fn is_in_vfork(pid: u32) -> Option<bool> {
+    let call = fs::read_to_string(format!("/proc/{pid}/syscall")).ok()?;
+    let mut fields = call.split_ascii_whitespace();
+    let Ok(number) = fields.next()?.parse::<libc::c_long>() else { return Some(false) };
+    let first = u64::from_str_radix(fields.next()?.strip_prefix("0x")?, 16).ok()?;
+    let flags = match number {
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_vfork => return Some(true),
+        libc::SYS_clone => first,
+        libc::SYS_clone3 => {
+            let mut flags = [0; 8];
+            fs::File::open(format!("/proc/{pid}/mem")).ok()?.read_exact_at(&mut flags, first).ok()?;
+            u64::from_ne_bytes(flags)
+        }
+        _ => return Some(false),
+    };
+    Some(flags & libc::CLONE_VFORK as u64 != 0)
 }
 
 /// When the process of that number started, in clock ticks since boot.

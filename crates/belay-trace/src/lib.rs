@@ -9,6 +9,7 @@ mod clock;
 mod ebpf;
 mod error;
 mod fanotify;
+mod hold;
 mod inotify;
 mod options;
 mod privileged;
@@ -19,5 +20,6 @@ mod tracer;
 mod unprivileged;
 
 pub use error::{Error, Result};
+pub use hold::{Held, Holding, IsMeant};
 pub use options::{Dirty, Engine, Group, Options, Sink};
 pub use tracer::{Totals, Tracer};

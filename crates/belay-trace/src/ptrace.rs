@@ -5,29 +5,34 @@
 //! - an end is noted before its parent can learn of it;
 //! - when the follower ends for whatever reason, the kernel lets everybody run on untraced: nobody stays halted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use belay_event::Ended;
+use belay_event::{Ended, Raw};
 use belay_sys::Beside;
 use belay_sys::ptrace::{Halt, Patience, halt_of_process, listen, next_halt, reap, resume, seize};
 
+use crate::hold::{Held, Holding};
 use crate::table::Record;
 use crate::unprivileged::queue::Queue;
 
 mod image;
 
-use image::{Kin, is_thread_of, kin_of, let_rest, read_image};
+pub(crate) use image::kin_of;
+use image::{Kin, is_thread_of, let_rest, read_image};
 
 /// How often a request is repeated: a wake-up is lost when it comes just before the follower goes to sleep.
 const REPEAT: Duration = Duration::from_micros(500);
 
 /// How long somebody waits for the follower to have looked at everything; a tree that forks without end keeps it busy.
 const CATCH_UP_MAX: Duration = Duration::from_secs(2);
+
+/// How often the follower looks whether a command that is held may go.
+const RELEASE_LOOK: Duration = Duration::from_micros(200);
 
 /// The process that traces.
 pub(crate) struct Follower {
@@ -48,6 +53,20 @@ struct Post {
     asked: AtomicU64,
     answered: Mutex<u64>,
     changed: Condvar,
+    holding: OnceLock<Holding>,
+    released: Mutex<Vec<u32>>,
+}
+
+/// Lets a command go that was held.
+struct Key {
+    pid: u32,
+    post: Arc<Post>,
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        self.post.released.lock().unwrap_or_else(PoisonError::into_inner).push(self.pid);
+    }
 }
 
 impl Follower {
@@ -73,6 +92,12 @@ impl Follower {
         let seized = answered.recv().map_err(|_| gone())?;
         self.follows.store(seized.is_ok(), Ordering::SeqCst);
         seized
+    }
+
+    /// Holds some commands before their first instruction.
+    pub(crate) fn hold(&self, holding: Holding) {
+        // Whoever holds already goes on to do so.
+        let _ = self.post.holding.set(holding);
     }
 
     /// Returns once everything that had happened is in the queue.
@@ -114,7 +139,7 @@ impl Drop for Follower {
     }
 }
 
-fn follow_orders(inbox: &Receiver<Order>, queue: &Queue, post: &Post) {
+fn follow_orders(inbox: &Receiver<Order>, queue: &Queue, post: &Arc<Post>) {
     if let Ok((pid, answer)) = inbox.recv() {
         let seized = seize(pid);
         let follow = seized.is_ok();
@@ -123,7 +148,7 @@ fn follow_orders(inbox: &Receiver<Order>, queue: &Queue, post: &Post) {
         }
         let _ = answer.send(seized);
         if follow {
-            Tree::new(pid, queue).follow(post);
+            Tree::new(pid, queue, post).follow();
         }
     }
     answer(post, u64::MAX);
@@ -137,33 +162,43 @@ fn answer(post: &Post, number: u64) {
 /// The living processes and threads.
 struct Tree<'a> {
     queue: &'a Queue,
+    post: &'a Arc<Post>,
     /// Each process with its parent.
     processes: HashMap<u32, u32>,
     /// Each further thread with its process.
     threads: HashMap<u32, u32>,
     /// Whose they all are, if they can be nobody else's.
     uid: Option<u32>,
+    /// Processes that are held where they executed something.
+    held: HashSet<u32>,
 }
 
 impl Tree<'_> {
-    fn new(first: u32, queue: &Queue) -> Tree<'_> {
+    fn new<'a>(first: u32, queue: &'a Queue, post: &'a Arc<Post>) -> Tree<'a> {
         // A traced process cannot gain another user's rights unless its tracer has them.
         let uid = (!belay_sys::is_root()).then(belay_sys::user_id);
         let parent = kin_of(first).map_or(0, |kin| kin.parent);
-        Tree { queue, processes: HashMap::from([(first, parent)]), threads: HashMap::new(), uid }
+        let (processes, threads) = (HashMap::from([(first, parent)]), HashMap::new());
+        Tree { queue, post, processes, threads, uid, held: HashSet::new() }
     }
 
-    fn follow(&mut self, post: &Post) {
-        let mut answered = 0;
+    fn follow(&mut self) {
+        let (post, mut answered) = (self.post, 0);
         while !post.leave.load(Ordering::SeqCst) {
             let asked = post.asked.load(Ordering::SeqCst);
-            let patience = if asked > answered { Patience::Look } else { Patience::Wait };
+            let is_holding = !self.held.is_empty();
+            let patience = if asked > answered || is_holding { Patience::Look } else { Patience::Wait };
+            if is_holding {
+                self.let_go();
+            }
             match next_halt(patience) {
                 Ok(Some((pid, halt))) => self.handle(pid, halt),
-                Ok(None) if patience == Patience::Look => {
+                Ok(None) if asked > answered => {
                     answered = asked;
                     answer(post, asked);
                 }
+                // A wake-up can be lost, and whoever is held must not wait for the next one.
+                Ok(None) if is_holding => std::thread::sleep(RELEASE_LOOK),
                 Ok(None) => {}
                 // Nobody is left.
                 Err(_) => return,
@@ -178,7 +213,9 @@ impl Tree<'_> {
                 0
             }
             Halt::Executed => {
-                self.executed(pid);
+                if self.executed(pid) {
+                    return;
+                }
                 0
             }
             Halt::Ready => {
@@ -225,7 +262,8 @@ impl Tree<'_> {
         self.queue.note(Record::Fork { at: belay_sys::boot_nanos(), parent, child });
     }
 
-    fn executed(&mut self, pid: u32) {
+    /// Takes an exec in; says whether the process is held there.
+    fn executed(&mut self, pid: u32) -> bool {
         // The other threads are gone, and the one that executed goes by the number of the process now.
         if !self.threads.is_empty() {
             self.threads.retain(|thread, process| *process != pid && *thread != pid);
@@ -235,7 +273,29 @@ impl Tree<'_> {
         if let Some(parent) = parent.filter(|_| self.queue.minds_who_runs()) {
             self.let_rest(parent);
         }
+        let is_held = self.hold(pid, &image.argv);
         self.queue.note(Record::Exec { at: belay_sys::boot_nanos(), image });
+        is_held
+    }
+
+    /// Holds the command if it is one of those; whoever is told hears of it before it is recorded.
+    fn hold(&mut self, pid: u32, argv: &[Raw]) -> bool {
+        let Some(holding) = self.post.holding.get().filter(|holding| (holding.is_meant)(pid, argv)) else {
+            return false;
+        };
+        self.held.insert(pid);
+        (holding.tell)(Held::new(pid, argv.to_vec(), Key { pid, post: Arc::clone(self.post) }));
+        true
+    }
+
+    fn let_go(&mut self) {
+        let released = std::mem::take(&mut *self.post.released.lock().unwrap_or_else(PoisonError::into_inner));
+        for pid in released {
+            if self.held.remove(&pid) {
+                // One that was killed meanwhile needs no leave.
+                resume(pid, 0).unwrap_or(());
+            }
+        }
     }
 
     /// Waits a moment until a parent rests; it may still be halted where it made the child.
@@ -247,6 +307,7 @@ impl Tree<'_> {
     }
 
     fn ended(&mut self, pid: u32, ended: Ended) {
+        self.held.remove(&pid);
         if self.threads.remove(&pid).is_none() && self.processes.remove(&pid).is_some() {
             self.queue.note(Record::Exit { at: belay_sys::boot_nanos(), pid, ended });
         }

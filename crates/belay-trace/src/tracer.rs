@@ -6,7 +6,8 @@ use belay_event::{Degraded, ExecSource, FileSource};
 use belay_sys::Root;
 use belay_sys::fanotify::Queue;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::hold::{Holding, Keeper};
 use crate::options::{Dirty, Engine, Options, Sink};
 use crate::privileged::{Privileged, shortcoming};
 use crate::unprivileged::Unprivileged;
@@ -19,6 +20,7 @@ pub struct Tracer {
     /// Whether somebody who is not on this machine, or a program in between, can change files unseen.
     remote: bool,
     means: Means,
+    keeper: Option<Keeper>,
 }
 
 /// What does the watching.
@@ -71,13 +73,13 @@ impl Tracer {
         degraded.extend_from_slice(tracer.degraded());
         let exec = if options.exec { ExecSource::Ptrace } else { ExecSource::None };
         let files = if options.files { FileSource::Inotify } else { FileSource::None };
-        Ok(Tracer { exec, files, degraded, remote: false, means: Means::Unprivileged(tracer) })
+        Ok(Tracer { exec, files, degraded, remote: false, means: Means::Unprivileged(tracer), keeper: None })
     }
 
     fn privileged(tracer: Privileged) -> Tracer {
         let (exec, files) = (tracer.exec_source(), tracer.file_source());
         let degraded = tracer.degraded().to_vec();
-        Tracer { exec, files, degraded, remote: false, means: Means::Privileged(tracer) }
+        Tracer { exec, files, degraded, remote: false, means: Means::Privileged(tracer), keeper: None }
     }
 
     /// The process that will trace, if it is not ours: the held process calls `belay_sys::ptrace::allow_tracer` with it.
@@ -94,6 +96,18 @@ impl Tracer {
             Means::Privileged(tracer) => tracer.attach(pid),
             Means::Unprivileged(tracer) => tracer.attach(pid),
         }
+    }
+
+    /// Holds some commands before their first instruction; asked for before a process is attached.
+    pub fn hold(&mut self, holding: Holding) -> Result<()> {
+        match &self.means {
+            Means::Unprivileged(tracer) => tracer.hold(holding),
+            Means::Privileged(_) => {
+                let keeper = Keeper::start(holding);
+                self.keeper = Some(keeper.map_err(|source| Error::Kernel { what: "hold commands", source })?);
+            }
+        }
+        Ok(())
     }
 
     /// How commands are seen.

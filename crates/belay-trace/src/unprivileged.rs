@@ -17,6 +17,7 @@ use belay_sys::inotify::Inotify;
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::hold::Holding;
 use crate::inotify::{Changes, Watches};
 use crate::options::{Dirty, Options, Sink};
 use crate::ptrace::Follower;
@@ -90,6 +91,13 @@ impl Unprivileged {
         let Some(follower) = &self.follower else { return Ok(()) };
         lock(&self.core.state).table.adopt(pid, belay_sys::boot_nanos());
         lock(follower).attach(pid).map_err(kernel("trace the process"))
+    }
+
+    /// Holds some commands before their first instruction.
+    pub(crate) fn hold(&self, holding: Holding) {
+        if let Some(follower) = &self.follower {
+            lock(follower).hold(holding);
+        }
     }
 
     /// What is weaker than it could be.

@@ -30,6 +30,10 @@ pub(crate) struct Global {
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true, help_heading = "Global options")]
     pub(crate) directory: Option<PathBuf>,
 
+    /// Act on this fork of the workspace instead
+    #[arg(long, value_name = "NAME", global = true, help_heading = "Global options")]
+    pub(crate) fork: Option<String>,
+
     /// Print JSON: one document, or one object a line for lists that can be long
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
@@ -78,26 +82,41 @@ pub(crate) enum Command {
     Rollback(c::rollback::Args),
     Review(c::review::Args),
     Discard(c::discard::Args),
+    Fork(c::fork::Args),
+    Forks(c::forks::Args),
+    Compare(c::compare::Args),
+    Pick(c::pick::Args),
     Undo(c::undo::Args),
     Redo(c::redo::Args),
     Restore(c::restore::Args),
     History(c::history::Args),
     Changes(c::changes::Args),
     Blame(c::blame::Args),
+    Bisect(c::bisect::Args),
     Cat(c::cat::Args),
     Ls(c::ls::Args),
     Find(c::find::Args),
     Du(c::du::Args),
     Gc(c::gc::Args),
     Verify(c::verify::Args),
+    Export(c::export::Args),
+    Import(c::import::Args),
     Forget(c::forget::Args),
     Workspaces(c::workspaces::Args),
     Profile(c::profile::Args),
     Why(c::why::Args),
     Config(c::config::Args),
     Trust(c::trust::Args),
+    Install(c::install::Args),
+    Uninstall(c::uninstall::Args),
+    Doctor(c::doctor::Args),
+    Mcp(c::mcp::Args),
+    Hook(c::hook::Args),
+    Statusline(c::statusline::Args),
     Demo(c::demo::Args),
     Completions(c::completions::Args),
+    #[command(hide = true)]
+    Answer(c::answer::Args),
     #[command(hide = true)]
     Supervise(c::supervise::Args),
     #[command(hide = true)]

@@ -3,17 +3,17 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Error, Format, Home, HomeOptions, Ids, LostRun, Override, Recovered, Settings, Sources,
-    Text, Work, Workspace,
+    Arrival, Clock, Consent, Error, Fork, Format, Home, HomeOptions, Ids, Interrupted, LostRun, Override, Recovered,
+    Settings, Sources, Text, Work, Workspace,
 };
 
 use crate::args::Global;
 use crate::environment::{self, Environment};
-use crate::error::{Failure, Result};
+use crate::error::{Failure, Kind, Result};
 use crate::ui::{Meter, Ui, escape, quantity};
 use crate::{summary, view};
 
@@ -30,12 +30,20 @@ pub(crate) struct Context<'u> {
     /// Where things are.
     pub(crate) environment: Environment,
     global: Global,
+    /// The workspace that is meant wherever the directory is; for whoever must not choose another.
+    pinned: Option<PathBuf>,
 }
 
 impl<'u> Context<'u> {
     /// Puts together what a command is given.
     pub(crate) fn new(ui: &'u Ui, environment: Environment, global: Global) -> Context<'u> {
-        Context { ui, environment, global }
+        Context { ui, environment, global, pinned: None }
+    }
+
+    /// The same for an agent, which is given this workspace and no other.
+    pub(crate) fn pinned<'a>(&self, ui: &'a Ui, workspace: PathBuf, directory: PathBuf) -> Context<'a> {
+        let global = Global { directory: Some(directory), yes_really: false, ..self.global.clone() };
+        Context { ui, environment: self.environment.clone(), global, pinned: Some(workspace) }
     }
 
     /// Opens belay's home.
@@ -54,7 +62,7 @@ impl<'u> Context<'u> {
         let home = self.home()?;
         // Whether this directory can be a workspace is nothing that such a command depends on.
         let sources = self.sources().unwrap_or_default();
-        if let Some(Ok(Some(workspace))) = self.directory().ok().map(|directory| home.find(&directory, &sources)) {
+        if let Some(Ok(Some(workspace))) = self.anchor().ok().map(|directory| home.find(&directory, &sources)) {
             self.welcome(&workspace)?;
         }
         Ok(home)
@@ -63,6 +71,8 @@ impl<'u> Context<'u> {
     /// The directory that the command is about: `-C DIR`, or the current one.
     pub(crate) fn directory(&self) -> Result<PathBuf> {
         match &self.global.directory {
+            // Looked at by nobody: paths are named beneath it, and the workspace is known.
+            Some(directory) if self.pinned.is_some() => Ok(directory.clone()),
             Some(directory) => directory
                 .canonicalize()
                 .map_err(|error| Failure::system(format!("cannot open {}", view::path(directory)), &error).untouched()),
@@ -71,25 +81,93 @@ impl<'u> Context<'u> {
         }
     }
 
-    /// The known workspace that holds the directory; an interrupted rollback in it is dealt with first.
+    /// Whether a home directory or `/` may be a workspace.
+    pub(crate) fn yes_really(&self) -> bool {
+        self.global.yes_really
+    }
+
+    /// Where to look for the workspace.
+    pub(crate) fn anchor(&self) -> Result<PathBuf> {
+        self.pinned.clone().map_or_else(|| self.directory(), Ok)
+    }
+
+    /// Whether somebody who typed this may have meant a path; an agent is not told what there is outside.
+    pub(crate) fn has_path(&self, typed: &str) -> Result<bool> {
+        Ok(self.pinned.is_none() && self.directory()?.join(typed).symlink_metadata().is_ok())
+    }
+
+    /// The known workspace that holds the directory, or the fork of it that is meant; an interrupted rollback in it is
+    /// dealt with first.
     pub(crate) fn workspace<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
-        let directory = self.directory()?;
+        let origin = self.origin(home)?;
+        match &self.global.fork {
+            Some(name) => Ok(self.open_fork(&origin, name)?.0),
+            None => Ok(origin),
+        }
+    }
+
+    /// The known workspace that holds the directory, whichever fork is meant.
+    pub(crate) fn origin<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
+        let directory = self.anchor()?;
         let found = home.find(&directory, &self.sources()?)?;
         let workspace = found.ok_or_else(|| not_a_workspace(&directory))?;
+        home.collect_checkouts();
         self.welcome(&workspace)?;
         Ok(workspace)
     }
 
+    /// A fork of the workspace, with a word on what its origin changed since.
+    pub(crate) fn open_fork<'h>(&self, origin: &Workspace<'h>, name: &str) -> Result<(Workspace<'h>, Fork)> {
+        let meter = self.ui.meter("Looking");
+        let (opened, fork, pinned) = origin.open_fork(name, &self.sources()?, self.work(&meter))?;
+        drop(meter);
+        if pinned.seen > 0 {
+            self.ui.warn(format_args!(
+                "{} changed in the workspace since, and may be seen in {} as well",
+                quantity::count(pinned.seen, "path"),
+                fork.name
+            ));
+        }
+        self.welcome(&opened)?;
+        Ok((opened, fork))
+    }
+
+    /// The fork that the command is about, if it is about one.
+    pub(crate) fn fork(&self) -> Option<&str> {
+        self.global.fork.as_deref()
+    }
+
+    /// How whoever reads a hint is to begin the command that it names.
+    pub(crate) fn itself(&self) -> String {
+        self.global.fork.as_ref().map_or_else(|| "belay".to_owned(), |fork| format!("belay --fork {fork}"))
+    }
+
+    /// Whether a command that cannot be about a fork was told to be.
+    pub(crate) fn refuse_fork(&self, command: &str) -> Result<()> {
+        match &self.global.fork {
+            Some(_) => Err(Failure::new(Kind::Usage, format!("`belay {command}` is about all forks")).untouched()),
+            None => Ok(()),
+        }
+    }
+
     /// The workspace that holds `directory`, which becomes one if none does, or in any case with `here`.
     pub(crate) fn workspace_or_new<'h>(&self, home: &'h Home, directory: &Path, here: bool) -> Result<Workspace<'h>> {
-        let consent = Consent { yes_really: self.global.yes_really, home: self.environment.user_home.as_deref() };
+        let consent = self.consent();
         let sources = self.sources()?;
         let workspace = match here {
             true => home.create(directory, consent, &sources)?,
             false => home.find_or_create(directory, consent, &sources)?,
         };
         self.welcome(&workspace)?;
-        Ok(workspace)
+        match &self.global.fork {
+            Some(name) => Ok(self.open_fork(&workspace, name)?.0),
+            None => Ok(workspace),
+        }
+    }
+
+    /// How whoever makes a workspace is asked about their own home.
+    pub(crate) fn consent(&self) -> Consent<'_> {
+        Consent { yes_really: self.global.yes_really, home: self.environment.user_home.as_deref() }
     }
 
     /// The path beneath the workspace that the user calls `path`, perhaps through a link outside of it.
@@ -117,6 +195,16 @@ impl<'u> Context<'u> {
         Work { progress: meter, stop: &STOP }
     }
 
+    /// Work that `meter` watches and that Ctrl-C ends at once, because nothing has to be put in order then.
+    pub(crate) fn watched(meter: &Meter) -> Work<'_> {
+        Work { progress: meter, stop: &STOP }
+    }
+
+    /// Whether Ctrl-C was pressed.
+    pub(crate) fn is_stopped(&self) -> bool {
+        STOP.load(Ordering::Relaxed)
+    }
+
     /// The configuration files and variables.
     pub(crate) fn sources(&self) -> Result<Sources> {
         let overrides = self.environment.overrides.iter();
@@ -133,10 +221,19 @@ impl<'u> Context<'u> {
             self.ui.say(news);
         }
         let meter = self.ui.meter("Recovering");
-        for recovered in workspace.recover(self.work(&meter))? {
-            self.report_recovery(&recovered);
+        let interrupted = workspace.interrupted()?;
+        for Interrupted { kind, at, target } in &interrupted {
+            let (kind, when) = (kind.name(), quantity::moment(*at));
+            self.ui.warn(format_args!("an interrupted {kind} to {target}, of {when}, is being finished"));
         }
-        for lost in workspace.recover_runs(self.work(&meter))? {
+        if !interrupted.is_empty() {
+            for recovered in workspace.recover(self.work(&meter))? {
+                meter.phase("Recovering");
+                self.report_recovery(&recovered);
+            }
+        }
+        for lost in workspace.recover_runs(Self::watched(&meter))? {
+            meter.phase("Recovering");
             self.report_lost(&lost);
         }
         Ok(())

@@ -13,7 +13,11 @@ use crate::error::{Failure, Kind, Result};
 /// The prefix of variables that override configuration keys.
 const PREFIX: &str = "BELAY_";
 
+/// Names the socket of the run that a process is confined in.
+pub(crate) const AGENT_SOCKET: &str = "BELAY_AGENT_SOCK";
+
 /// Where things are, and what the environment says about how to behave.
+#[derive(Clone)]
 pub(crate) struct Environment {
     /// `$BELAY_HOME`, else `$XDG_DATA_HOME/belay`, else `~/.local/share/belay`.
     pub(crate) home: PathBuf,
@@ -27,6 +31,8 @@ pub(crate) struct Environment {
     pub(crate) overrides: BTreeMap<String, String>,
     /// The pager for long output, unless none is wanted.
     pub(crate) pager: Option<String>,
+    /// The socket of the run that this process is confined in.
+    pub(crate) agent_socket: Option<PathBuf>,
 }
 
 impl Environment {
@@ -49,6 +55,7 @@ impl Environment {
             overrides: overrides(
                 env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))),
             ),
+            agent_socket: env::var_os(AGENT_SOCKET).filter(|value| !value.is_empty()).map(PathBuf::from),
             pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
         })
     }
@@ -66,6 +73,12 @@ pub(crate) fn zone() -> TimeZone {
         bytes.and_then(|bytes| TimeZone::tzif("Local", &bytes).ok()).unwrap_or_else(TimeZone::system)
     };
     ZONE.get_or_init(local).clone()
+}
+
+/// The program of that name that a shell would find.
+pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
 }
 
 fn homeless() -> Failure {

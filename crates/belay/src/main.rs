@@ -2,11 +2,16 @@
 //!
 //! The only crate that prints, and the only one that reads the environment.
 
+mod agents;
 mod args;
+mod bring;
+mod choose;
 mod commands;
 mod context;
 mod environment;
 mod error;
+mod hunks;
+mod inside;
 mod past;
 mod patch;
 mod profiles;
@@ -39,8 +44,10 @@ fn main() -> ExitCode {
     let ui = Ui::new(cli.global.json, cli.global.quiet, color, pager);
     let global = cli.global.clone();
     let done = environment.and_then(|environment| {
-        let context = Context::new(&ui, environment, global);
-        commands::run(cli, &context)
+        match environment.agent_socket.clone().filter(|_| !inside::is_local(&cli.command)) {
+            Some(socket) => inside::ask(&socket, &ui),
+            None => commands::run(cli, &Context::new(&ui, environment, global)),
+        }
     });
     done.unwrap_or_else(|failure| {
         ui.fail(&failure);

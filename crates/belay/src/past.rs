@@ -1,11 +1,12 @@
 //! Runs that are looked at afterwards: which one is meant, and how a command and its end read on one line.
 
-use belay_session::event::{Ended, Raw};
+use belay_session::event::{Decision, Denied, Ended, Raw, Storm};
 use belay_session::{Error, Home, RunRecord};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::ui::escape::printable;
+use crate::ui::quantity;
 
 /// The run that is called so; by default the latest of this workspace, or of all outside of one.
 pub(crate) fn find(context: &Context<'_>, home: &Home, name: Option<&str>) -> Result<RunRecord> {
@@ -24,10 +25,33 @@ pub(crate) fn none_goes_on(error: Error) -> Failure {
     }
 }
 
-/// The id of the workspace that holds the current directory, if one does.
+/// The id of the workspace that holds the current directory, if one does, or of the fork of it that is meant.
 pub(crate) fn workspace_here(context: &Context<'_>, home: &Home) -> Option<String> {
-    let found = home.find(&context.directory().ok()?, &context.sources().ok()?).ok()??;
-    Some(found.id().to_owned())
+    let found = home.find(&context.anchor().ok()?, &context.sources().ok()?).ok()??;
+    match context.fork() {
+        Some(name) => Some(found.fork(name).ok()?.id),
+        None => Some(found.id().to_owned()),
+    }
+}
+
+/// What was refused, in words.
+pub(crate) fn denied(denied: &Denied) -> String {
+    let call = printable(denied.call.as_bytes());
+    let path = denied.path.as_ref().map(|path| format!(" {}", printable(path.bytes()))).unwrap_or_default();
+    format!("refused: {call}{path} ({})", std::io::Error::from_raw_os_error(denied.errno))
+}
+
+/// A storm of deletions and what became of it, in words.
+pub(crate) fn storm(storm: &Storm) -> String {
+    let deleted = quantity::count(storm.deleted, "path");
+    let became = match storm.decision {
+        Decision::Held => "the run is held",
+        Decision::Noted => "the run went on",
+        Decision::Allowed => "somebody let it go on",
+        Decision::Undone => "it was undone, and the rest of the run went on",
+        Decision::Stopped => "it was undone, and the run stopped",
+    };
+    format!("{deleted} of {} were deleted at once: {became}", printable(storm.snapshot.as_bytes()))
 }
 
 /// Arguments as one line of at most `max` characters; those that a shell would split are quoted.

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use belay_session::event::{Decision, Storm};
 use belay_session::{
     Answer, Farewell, Frame, RawMode, Request, RunClient, RunRecord, TerminalSize, catch_signals, is_foreground,
     terminal_size, wait_readable,
@@ -45,6 +46,14 @@ pub(crate) enum Endings {
     PassOn,
     /// They end the visit, and the run goes on.
     Leave,
+}
+
+/// What a run tells beside what it shows.
+pub(crate) enum News<'a> {
+    /// Its command begins.
+    Started(&'a RunRecord),
+    /// Many paths were deleted at once; somebody who has keys may decide what becomes of that.
+    Storm(&'a Storm, bool),
 }
 
 /// Which parts of a terminal a run is shown at.
@@ -103,14 +112,16 @@ struct Shared {
     detached: AtomicBool,
     /// Whether keys are no longer for the run.
     is_done: AtomicBool,
+    /// Whether the next key is a decision.
+    is_asked: AtomicBool,
 }
 
-/// Connects this process with a run until one of them leaves; `started` is told when the command begins.
+/// Connects this process with a run until one of them leaves; `hear` is told when the command begins and when something is to be decided.
 pub(crate) fn relay(
     mut client: RunClient,
     screen: &Screen,
     endings: Endings,
-    started: &mut dyn FnMut(&RunRecord),
+    hear: &mut dyn FnMut(News<'_>),
 ) -> io::Result<Outcome> {
     let shared = Arc::new(Shared::default());
     let signals = catch_signals(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH])?;
@@ -120,7 +131,7 @@ pub(crate) fn relay(
         let is_shared = !matches!(screen.shown, Some(Shown::Out));
         pass_keys(keys, is_shared, client.another()?, Arc::clone(&shared));
     }
-    let outcome = show(&mut client, screen, started, &shared);
+    let outcome = show(&mut client, screen, hear, &shared);
     // Not dropped before: whatever the run shows at its end is meant for the mode that it set up.
     shared.raw.lock().expect("no holder panics").take();
     outcome
@@ -135,7 +146,7 @@ impl Screen {
 fn show(
     client: &mut RunClient,
     screen: &Screen,
-    started: &mut dyn FnMut(&RunRecord),
+    hear: &mut dyn FnMut(News<'_>),
     shared: &Shared,
 ) -> io::Result<Outcome> {
     loop {
@@ -148,7 +159,12 @@ fn show(
                     None => Ok(()),
                 };
             }
-            Ok(Some(Frame::Text(Answer::Started(record)))) => started(&record),
+            Ok(Some(Frame::Text(Answer::Started(record)))) => hear(News::Started(&record)),
+            Ok(Some(Frame::Text(Answer::Storm(storm)))) => {
+                let is_question = storm.decision == Decision::Held && screen.keys.is_some();
+                shared.is_asked.store(is_question, Ordering::SeqCst);
+                hear(News::Storm(&storm, is_question));
+            }
             Ok(Some(Frame::Text(Answer::Finishing))) => shared.is_done.store(true, Ordering::SeqCst),
             Ok(Some(Frame::Text(Answer::Ended(farewell)))) => return Ok(Outcome::Ended(farewell)),
             Ok(Some(Frame::Text(_))) => {}
@@ -221,6 +237,15 @@ fn pass_keys(keys: OwnedFd, is_shared: bool, mut client: RunClient, shared: Arc<
                 Ok(0) | Err(_) => return,
                 Ok(length) => length,
             };
+            if shared.is_asked.load(Ordering::SeqCst) {
+                if let Some(decision) = buffer[..length].iter().find_map(|key| decision(*key)) {
+                    shared.is_asked.store(false, Ordering::SeqCst);
+                    if client.ask(&Request::Decide(decision)).is_err() {
+                        return;
+                    }
+                }
+                continue;
+            }
             in_a_row = detach_keys(in_a_row, &buffer[..length]);
             if in_a_row >= DETACH_COUNT {
                 detach(&shared, &client);
@@ -231,6 +256,16 @@ fn pass_keys(keys: OwnedFd, is_shared: bool, mut client: RunClient, shared: Arc<
             }
         }
     });
+}
+
+/// The keys that decide about a storm of deletions.
+fn decision(key: u8) -> Option<Decision> {
+    match key.to_ascii_lowercase() {
+        b'a' => Some(Decision::Allowed),
+        b'u' => Some(Decision::Undone),
+        b's' => Some(Decision::Stopped),
+        _ => None,
+    }
 }
 
 /// How many detach keys in a row were typed last.

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::{Clash, Conflict, MtimePolicy};
+use belay_session::store::{Clash, Conflict};
 use belay_session::{RevertPlan, RevertRequest, Reverted, Stage, StepInfo, StepName, Workspace};
 use serde_json::{Map, Value, json};
 
-use crate::commands::rollback::{How, Mtime};
+use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::{Kind, Result};
 use crate::rewind::warn_of_runs;
@@ -20,10 +20,7 @@ const LINES_MAX: usize = 30;
 
 /// Takes one step back and keeps what came later.
 pub(crate) fn revert(context: &Context<'_>, workspace: &Workspace<'_>, step: StepName, how: &How) -> Result<ExitCode> {
-    let mtime = how.mtime.map(|mtime| match mtime {
-        Mtime::Exact => MtimePolicy::Exact,
-        Mtime::Fresh => MtimePolicy::Fresh,
-    });
+    let mtime = how.mtime.map(Into::into);
     let request = RevertRequest { step, mtime };
     warn_of_runs(context, workspace)?;
     if how.dry_run {
@@ -168,7 +165,8 @@ fn clash_words(clash: Clash) -> &'static str {
     }
 }
 
-fn clash_name(clash: Clash) -> &'static str {
+/// The reason for which a path stays, for scripts.
+pub(crate) fn clash_name(clash: Clash) -> &'static str {
     match clash {
         Clash::BothChanged => "both-changed",
         Clash::NotText => "not-text",
@@ -184,9 +182,14 @@ fn clash_name(clash: Clash) -> &'static str {
 }
 
 fn conflict_json(conflict: &Conflict) -> Value {
+    conflict_object(conflict, clash_name(conflict.clash))
+}
+
+/// A path that stays, as JSON.
+pub(crate) fn conflict_object(conflict: &Conflict, why: &str) -> Value {
     let mut object = Map::new();
     put_path(&mut object, "path", &conflict.path);
-    object.insert("why".to_owned(), clash_name(conflict.clash).into());
+    object.insert("why".to_owned(), why.into());
     if let Some(beside) = &conflict.beside {
         put_path(&mut object, "beside", beside);
     }

@@ -7,7 +7,7 @@ use belay_session::store::MtimePolicy;
 use belay_session::{Goal, NewerEdit, Outcome, RewindKind, RewindPlan, RewindRequest, Stage, Workspace};
 use serde_json::json;
 
-use crate::commands::rollback::{How, Mtime};
+use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::{Kind, Result};
 use crate::ui::escape::printable;
@@ -25,10 +25,7 @@ pub(crate) fn rewind(
     paths: Vec<Vec<u8>>,
     how: &How,
 ) -> Result<ExitCode> {
-    let mtime = how.mtime.map(|mtime| match mtime {
-        Mtime::Exact => MtimePolicy::Exact,
-        Mtime::Fresh => MtimePolicy::Fresh,
-    });
+    let mtime = how.mtime.map(Into::into);
     let request = RewindRequest { goal, paths, mtime };
     warn_of_runs(context, workspace)?;
     if how.dry_run {
@@ -47,6 +44,11 @@ pub(crate) fn warn_of_runs(context: &Context<'_>, workspace: &Workspace<'_>) -> 
         let label = run.label.as_ref().map(|label| format!(" ({})", printable(label.as_bytes()))).unwrap_or_default();
         context.ui.warn(format_args!("{}{label} still runs here and may write again", run.id));
         context.ui.hint(format_args!("`belay stop {}` ends it first", run.id));
+    }
+    for (run, left) in workspace.outlived_runs()? {
+        let left = quantity::count(left.len() as u64, "process");
+        context.ui.warn(format_args!("{left} of {} may write here again, although the run is over", run.id));
+        context.ui.hint(format_args!("`belay stop {}` ends what is left of it first", run.id));
     }
     Ok(())
 }
@@ -98,7 +100,7 @@ fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest
 fn newer_edits(workspace: &Workspace<'_>, plan: &RewindPlan) -> Result<Vec<NewerEdit>> {
     match plan.kind {
         RewindKind::Rollback | RewindKind::Restore => Ok(workspace.newer_edits(plan)?),
-        RewindKind::Undo | RewindKind::Redo | RewindKind::Revert => Ok(Vec::new()),
+        RewindKind::Undo | RewindKind::Redo | RewindKind::Revert | RewindKind::Pick => Ok(Vec::new()),
     }
 }
 
@@ -142,7 +144,7 @@ fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
     view::say_left(ui, &outcome.left);
     let back = match outcome.kind {
         RewindKind::Undo => "belay redo",
-        RewindKind::Rollback | RewindKind::Restore | RewindKind::Redo | RewindKind::Revert => "belay undo",
+        _ => "belay undo",
     };
     ui.say(format_args!("\nTo undo: {back}"));
 }

@@ -1,12 +1,13 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::event::{Decision, Ended, ExecSource, FileSource, Isolation, Protection};
 use belay_session::{ConfinementEngine, Deed, Farewell, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::past;
+use crate::relay::News;
 use crate::ui::escape::printable;
 use crate::ui::quantity::{self, count};
 use crate::ui::style;
@@ -19,10 +20,29 @@ const COMMAND_MAX: usize = 60;
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 7;
 
+/// Says what a run tells beside what it shows.
+pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
+    let (storm, is_question) = match news {
+        News::Started(run) => return begin(context, run),
+        News::Storm(storm, is_question) => (storm, *is_question),
+    };
+    // The terminal may be in raw mode, where a line ends with both.
+    let line = prose(&format!("belay: {}", past::storm(storm)), INDENT);
+    context.ui.tell(format_args!("\r{line}\r"));
+    if is_question {
+        context.ui.tell("       a  allow it and go on    u  undo it and go on    s  undo it and stop\r");
+    } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) {
+        let hint = format!("`belay restore {} PATH` brings them back", printable(storm.snapshot.as_bytes()));
+        context.ui.hint(format_args!("{hint}\r"));
+    }
+}
+
 /// Says what protects the run, and what does not.
 pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     let Some(protection) = &run.protection else { return };
-    let snapshot = run.pre_run.as_deref().unwrap_or("no snapshot before it");
+    let apart = "what it writes is kept apart";
+    let snapshot =
+        run.pre_run.as_deref().unwrap_or(if run.confinement.ephemeral { apart } else { "no snapshot before it" });
     let line = format!("belay: {} ({snapshot}; {})", run.id, in_force(run, protection));
     context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     // What was asked for outright and is not to be had is told in full.
@@ -49,6 +69,9 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
         ("files", ..) => "changes of files may go unseen",
         ("freeze", ..) => "processes are found one by one",
         ("network", ..) => "the network is the machine's",
+        ("jail", ..) if protection.isolation == Isolation::Landlock => {
+            "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
+        }
         ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };
@@ -143,10 +166,20 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     if let Some(why) = &farewell.unrecorded {
         ui.warn(format_args!("the record of the run is not complete: {}", printable(why.as_bytes())));
     }
+    if let Some(first) = farewell.refused.first() {
+        let calls: Vec<String> =
+            farewell.refused.iter().take(DEEDS_MAX).map(|call| printable(call.as_bytes())).collect();
+        ui.say(format_args!(
+            "{dim}Refused: {}; `belay why {}` says why{dim:#}",
+            calls.join(", "),
+            printable(first.as_bytes())
+        ));
+    }
     say_left(context, run, &farewell.left);
     if let Some(snapshot) = run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
         // By its id: `@pre-run` means another one after the next run.
-        ui.say(format_args!("{dim}To take it all back: belay rollback {snapshot}   what it did: belay log{dim:#}"));
+        let belay = context.itself();
+        ui.say(format_args!("{dim}To take it all back: {belay} rollback {snapshot}   what it did: belay log{dim:#}"));
     }
     Ok(())
 }
@@ -193,6 +226,6 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
-        "gaps": farewell.gaps, "unrecorded": farewell.unrecorded,
+        "gaps": farewell.gaps, "refused": farewell.refused, "unrecorded": farewell.unrecorded,
     })
 }

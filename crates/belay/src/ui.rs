@@ -52,6 +52,17 @@ impl Ui {
         }
     }
 
+    /// Whether what goes to standard output is coloured.
+    pub(crate) fn is_coloured(&self) -> bool {
+        pager::resolve(self.color, &io::stdout()) != ColorChoice::Never
+    }
+
+    /// Passes on what another belay wrote, byte for byte.
+    pub(crate) fn pass_on(&self, out: &[u8], err: &[u8]) -> Result<()> {
+        io::stderr().write_all(err).map_err(Failure::output)?;
+        io::stdout().write_all(out).and_then(|()| io::stdout().flush()).map_err(Failure::output)
+    }
+
     /// Prints one JSON document on one line.
     pub(crate) fn print_json(&self, value: &impl Serialize) -> Result<()> {
         let mut out = self.out();
@@ -110,15 +121,21 @@ impl Ui {
                 .untouched()
                 .hint(hint));
         }
-        let style = style::HEADING;
-        let mut err = self.err();
-        let _ = write!(err, "{style}{question}{style:#} [y/N] ").and_then(|()| err.flush());
+        self.prompt(&format!("{question} [y/N] "));
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).map_err(Failure::output)?;
         match answer.trim().to_ascii_lowercase().as_str() {
             "y" | "yes" => Ok(()),
             _ => Err(Failure::refused("stopped at your word").untouched()),
         }
+    }
+
+    /// Writes a question and stays on its line.
+    pub(crate) fn prompt(&self, question: &str) {
+        let style = style::HEADING;
+        let mut err = self.err();
+        // A closed standard error leaves nobody to ask.
+        let _ = write!(err, "{style}{question}{style:#}").and_then(|()| err.flush());
     }
 
     /// A progress bar that shows itself when the work takes more than a second on a terminal.

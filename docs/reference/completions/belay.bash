@@ -16,11 +16,17 @@ _belay() {
             ",$1")
                 cmd="belay"
                 ;;
+            belay,answer)
+                cmd="belay__subcmd__answer"
+                ;;
             belay,attach)
                 cmd="belay__subcmd__attach"
                 ;;
             belay,audit)
                 cmd="belay__subcmd__audit"
+                ;;
+            belay,bisect)
+                cmd="belay__subcmd__bisect"
                 ;;
             belay,blame)
                 cmd="belay__subcmd__blame"
@@ -30,6 +36,9 @@ _belay() {
                 ;;
             belay,changes)
                 cmd="belay__subcmd__changes"
+                ;;
+            belay,compare)
+                cmd="belay__subcmd__compare"
                 ;;
             belay,completions)
                 cmd="belay__subcmd__completions"
@@ -46,14 +55,26 @@ _belay() {
             belay,discard)
                 cmd="belay__subcmd__discard"
                 ;;
+            belay,doctor)
+                cmd="belay__subcmd__doctor"
+                ;;
             belay,du)
                 cmd="belay__subcmd__du"
+                ;;
+            belay,export)
+                cmd="belay__subcmd__export"
                 ;;
             belay,find)
                 cmd="belay__subcmd__find"
                 ;;
             belay,forget)
                 cmd="belay__subcmd__forget"
+                ;;
+            belay,fork)
+                cmd="belay__subcmd__fork"
+                ;;
+            belay,forks)
+                cmd="belay__subcmd__forks"
                 ;;
             belay,gc)
                 cmd="belay__subcmd__gc"
@@ -64,6 +85,14 @@ _belay() {
             belay,history)
                 cmd="belay__subcmd__history"
                 ;;
+            belay,hook)
+                cmd="belay__subcmd__hook"
+                ;;
+            belay,install)
+                cmd="belay__subcmd__install"
+            belay,import)
+                cmd="belay__subcmd__import"
+                ;;
             belay,log)
                 cmd="belay__subcmd__log"
                 ;;
@@ -72,6 +101,12 @@ _belay() {
                 ;;
             belay,ls)
                 cmd="belay__subcmd__ls"
+                ;;
+            belay,mcp)
+                cmd="belay__subcmd__mcp"
+                ;;
+            belay,pick)
+                cmd="belay__subcmd__pick"
                 ;;
             belay,profile)
                 cmd="belay__subcmd__profile"
@@ -109,6 +144,9 @@ _belay() {
             belay,status)
                 cmd="belay__subcmd__status"
                 ;;
+            belay,statusline)
+                cmd="belay__subcmd__statusline"
+                ;;
             belay,stop)
                 cmd="belay__subcmd__stop"
                 ;;
@@ -120,6 +158,9 @@ _belay() {
                 ;;
             belay,undo)
                 cmd="belay__subcmd__undo"
+                ;;
+            belay,uninstall)
+                cmd="belay__subcmd__uninstall"
                 ;;
             belay,util)
                 cmd="belay__subcmd__util"
@@ -166,11 +207,35 @@ _belay() {
             belay__subcmd__config__subcmd__help,list)
                 cmd="belay__subcmd__config__subcmd__help__subcmd__list"
                 ;;
+            belay__subcmd__forks,help)
+                cmd="belay__subcmd__forks__subcmd__help"
+                ;;
+            belay__subcmd__forks,list)
+                cmd="belay__subcmd__forks__subcmd__list"
+                ;;
+            belay__subcmd__forks,rm)
+                cmd="belay__subcmd__forks__subcmd__rm"
+                ;;
+            belay__subcmd__forks__subcmd__help,help)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__help"
+                ;;
+            belay__subcmd__forks__subcmd__help,list)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__list"
+                ;;
+            belay__subcmd__forks__subcmd__help,rm)
+                cmd="belay__subcmd__forks__subcmd__help__subcmd__rm"
+                ;;
+            belay__subcmd__help,answer)
+                cmd="belay__subcmd__help__subcmd__answer"
+                ;;
             belay__subcmd__help,attach)
                 cmd="belay__subcmd__help__subcmd__attach"
                 ;;
             belay__subcmd__help,audit)
                 cmd="belay__subcmd__help__subcmd__audit"
+                ;;
+            belay__subcmd__help,bisect)
+                cmd="belay__subcmd__help__subcmd__bisect"
                 ;;
             belay__subcmd__help,blame)
                 cmd="belay__subcmd__help__subcmd__blame"
@@ -180,6 +245,9 @@ _belay() {
                 ;;
             belay__subcmd__help,changes)
                 cmd="belay__subcmd__help__subcmd__changes"
+                ;;
+            belay__subcmd__help,compare)
+                cmd="belay__subcmd__help__subcmd__compare"
                 ;;
             belay__subcmd__help,completions)
                 cmd="belay__subcmd__help__subcmd__completions"
@@ -196,14 +264,26 @@ _belay() {
             belay__subcmd__help,discard)
                 cmd="belay__subcmd__help__subcmd__discard"
                 ;;
+            belay__subcmd__help,doctor)
+                cmd="belay__subcmd__help__subcmd__doctor"
+                ;;
             belay__subcmd__help,du)
                 cmd="belay__subcmd__help__subcmd__du"
+                ;;
+            belay__subcmd__help,export)
+                cmd="belay__subcmd__help__subcmd__export"
                 ;;
             belay__subcmd__help,find)
                 cmd="belay__subcmd__help__subcmd__find"
                 ;;
             belay__subcmd__help,forget)
                 cmd="belay__subcmd__help__subcmd__forget"
+                ;;
+            belay__subcmd__help,fork)
+                cmd="belay__subcmd__help__subcmd__fork"
+                ;;
+            belay__subcmd__help,forks)
+                cmd="belay__subcmd__help__subcmd__forks"
                 ;;
             belay__subcmd__help,gc)
                 cmd="belay__subcmd__help__subcmd__gc"
@@ -214,6 +294,14 @@ _belay() {
             belay__subcmd__help,history)
                 cmd="belay__subcmd__help__subcmd__history"
                 ;;
+            belay__subcmd__help,hook)
+                cmd="belay__subcmd__help__subcmd__hook"
+                ;;
+            belay__subcmd__help,install)
+                cmd="belay__subcmd__help__subcmd__install"
+            belay__subcmd__help,import)
+                cmd="belay__subcmd__help__subcmd__import"
+                ;;
             belay__subcmd__help,log)
                 cmd="belay__subcmd__help__subcmd__log"
                 ;;
@@ -222,6 +310,12 @@ _belay() {
                 ;;
             belay__subcmd__help,ls)
                 cmd="belay__subcmd__help__subcmd__ls"
+                ;;
+            belay__subcmd__help,mcp)
+                cmd="belay__subcmd__help__subcmd__mcp"
+                ;;
+            belay__subcmd__help,pick)
+                cmd="belay__subcmd__help__subcmd__pick"
                 ;;
             belay__subcmd__help,profile)
                 cmd="belay__subcmd__help__subcmd__profile"
@@ -259,6 +353,9 @@ _belay() {
             belay__subcmd__help,status)
                 cmd="belay__subcmd__help__subcmd__status"
                 ;;
+            belay__subcmd__help,statusline)
+                cmd="belay__subcmd__help__subcmd__statusline"
+                ;;
             belay__subcmd__help,stop)
                 cmd="belay__subcmd__help__subcmd__stop"
                 ;;
@@ -270,6 +367,9 @@ _belay() {
                 ;;
             belay__subcmd__help,undo)
                 cmd="belay__subcmd__help__subcmd__undo"
+                ;;
+            belay__subcmd__help,uninstall)
+                cmd="belay__subcmd__help__subcmd__uninstall"
                 ;;
             belay__subcmd__help,util)
                 cmd="belay__subcmd__help__subcmd__util"
@@ -294,6 +394,12 @@ _belay() {
                 ;;
             belay__subcmd__help__subcmd__config,list)
                 cmd="belay__subcmd__help__subcmd__config__subcmd__list"
+                ;;
+            belay__subcmd__help__subcmd__forks,list)
+                cmd="belay__subcmd__help__subcmd__forks__subcmd__list"
+                ;;
+            belay__subcmd__help__subcmd__forks,rm)
+                cmd="belay__subcmd__help__subcmd__forks__subcmd__rm"
                 ;;
             belay__subcmd__help__subcmd__profile,check)
                 cmd="belay__subcmd__help__subcmd__profile__subcmd__check"
@@ -401,7 +507,10 @@ _belay() {
 
     case "${cmd}" in
         belay)
-            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help"
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -412,6 +521,48 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__answer)
+            opts="-C -q -h --run --cwd --coloured --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cwd)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -427,7 +578,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__attach)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -438,6 +589,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -453,7 +608,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help verify export help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help verify export help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -464,6 +619,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -479,7 +638,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit__subcmd__export)
-            opts="-C -q -h --redact --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --redact --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -494,6 +653,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -565,7 +728,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__audit__subcmd__verify)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -576,6 +739,52 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__bisect)
+            opts="-v -C -q -h --since --until --profile --verbose --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -591,7 +800,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__blame)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -602,6 +811,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -617,7 +830,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__cat)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -628,6 +841,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -643,7 +860,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__changes)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -654,6 +871,48 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__compare)
+            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --unified)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -U)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -669,7 +928,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__completions)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -680,6 +939,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -695,7 +958,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help list help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -706,6 +969,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -763,7 +1030,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config__subcmd__list)
-            opts="-C -q -h --origin --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --origin --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -774,6 +1041,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -789,7 +1060,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__demo)
-            opts="-C -q -h --keep --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --keep --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -800,6 +1071,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -815,7 +1090,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__diff)
-            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --json --color --quiet --yes-really --help"
+            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -837,6 +1112,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -849,7 +1128,37 @@ _belay() {
             return 0
             ;;
         belay__subcmd__discard)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__doctor)
+            opts="-C -q -h --fix --directory --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -875,7 +1184,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__du)
-            opts="-C -q -h --why --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --why --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -886,6 +1195,40 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__export)
+            opts="-f -C -q -h --force --directory --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -901,7 +1244,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__find)
-            opts="-s -C -q -h --snapshot --directory --json --color --quiet --yes-really --help"
+            opts="-s -C -q -h --snapshot --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -923,6 +1266,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -935,7 +1282,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__forget)
-            opts="-y -C -q -h --everywhere --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --everywhere --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -946,6 +1293,198 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__fork)
+            opts="-n -y -C -q -h --number --to --yes --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --number)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -n)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list rm help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help)
+            opts="list rm help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__help__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__list)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__forks__subcmd__rm)
+            opts="-y -C -q -h --yes --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -961,7 +1500,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__gc)
-            opts="-C -q -h --dry-run --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --dry-run --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -972,6 +1511,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -987,8 +1530,25 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help)
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__answer)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1056,6 +1616,20 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__bisect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__blame)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1085,6 +1659,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__changes)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1182,7 +1770,35 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__du)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1213,6 +1829,62 @@ _belay() {
         belay__subcmd__help__subcmd__forget)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__fork)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks)
+            opts="list rm"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__forks__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1266,6 +1938,35 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__hook)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__install)
+        belay__subcmd__help__subcmd__import)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__log)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1295,6 +1996,34 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__ls)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__mcp)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__pick)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1560,6 +2289,20 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__statusline)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__stop)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1603,6 +2346,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__undo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__uninstall)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1729,7 +2486,105 @@ _belay() {
             return 0
             ;;
         belay__subcmd__history)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__import)
+            opts="-l -d -C -q -h --label --description --directory --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --description)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__hook)
+            opts="-C -q -h --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__install)
+            opts="-n -C -q -h --all --dry-run --project --no-probe --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1755,7 +2610,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__log)
-            opts="-f -a -C -q -h --follow --files --no-files --command --all --directory --json --color --quiet --yes-really --help"
+            opts="-f -a -C -q -h --follow --files --no-files --command --all --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1773,6 +2628,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -1785,7 +2644,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__logs)
-            opts="-f -C -q -h --follow --raw --directory --json --color --quiet --yes-really --help"
+            opts="-f -C -q -h --follow --raw --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1796,6 +2655,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1811,7 +2674,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__ls)
-            opts="-l -R -C -q -h --long --recursive --directory --json --color --quiet --yes-really --help"
+            opts="-l -R -C -q -h --long --recursive --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1822,6 +2685,74 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__mcp)
+            opts="-C -q -h --read-only --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__pick)
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --mtime)
+                    COMPREPLY=($(compgen -W "exact fresh" -- "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1837,7 +2768,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help list show check help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list show check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1848,6 +2779,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1863,7 +2798,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__check)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1874,6 +2809,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1959,7 +2898,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__list)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1970,6 +2909,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1985,7 +2928,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile__subcmd__show)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1996,6 +2939,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2011,7 +2958,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__redo)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2026,6 +2973,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2041,7 +2992,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__restore)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2059,6 +3010,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2071,12 +3026,17 @@ _belay() {
             return 0
             ;;
         belay__subcmd__review)
-            opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-p -y -C -q -h --apply --apply-hunk --all --none --patch --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --apply-hunk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --run)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2093,6 +3053,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2105,7 +3069,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__rollback)
-            opts="-y -C -q -h --to --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --to --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2127,6 +3091,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2139,7 +3107,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__run)
-            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --here --directory --json --color --quiet --yes-really --help"
+            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --here --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2193,6 +3161,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2205,7 +3177,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__runs)
-            opts="-a -n -C -q -h --all --limit --directory --json --color --quiet --yes-really --help"
+            opts="-a -n -C -q -h --all --limit --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2227,6 +3199,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2239,7 +3215,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__show)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2250,6 +3226,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2265,7 +3245,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshot)
-            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --here --hash --directory --json --color --quiet --yes-really --help"
+            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --here --hash --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2303,6 +3283,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2315,7 +3299,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --json --color --quiet --yes-really --help list prune delete help"
+            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help list prune delete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2345,6 +3329,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2357,7 +3345,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__delete)
-            opts="-y -C -q -h --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2368,6 +3356,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2453,7 +3445,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__list)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --json --color --quiet --yes-really --help"
+            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2483,6 +3475,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2495,7 +3491,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__prune)
-            opts="-y -C -q -h --keep --older-than --budget --dry-run --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --keep --older-than --budget --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2521,6 +3517,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2533,7 +3533,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__sql)
-            opts="-C -q -h --csv --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --csv --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2544,6 +3544,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2559,7 +3563,37 @@ _belay() {
             return 0
             ;;
         belay__subcmd__status)
-            opts="-a -C -q -h --all --directory --json --color --quiet --yes-really --help"
+            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__statusline)
+            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2585,7 +3619,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__stop)
-            opts="-C -q -h --now --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --now --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2596,6 +3630,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2611,7 +3649,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__supervise)
-            opts="-C -q -h --channel --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --channel --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2629,6 +3667,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2641,7 +3683,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__trust)
-            opts="-y -C -q -h --revoke --yes --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --revoke --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2652,6 +3694,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2667,7 +3713,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__undo)
-            opts="-y -C -q -h --command --run --step --dry-run --yes --mtime --directory --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --command --run --step --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2697,6 +3743,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2708,8 +3758,8 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        belay__subcmd__util)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help man markdown completions help"
+        belay__subcmd__uninstall)
+            opts="-n -C -q -h --all --dry-run --project --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2734,8 +3784,38 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__util)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help man markdown completions help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__util__subcmd__completions)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2746,6 +3826,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2831,7 +3915,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__man)
-            opts="-C -q -h --dir --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --dir --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2849,6 +3933,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2861,7 +3949,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__util__subcmd__markdown)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2872,6 +3960,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2887,7 +3979,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__verify)
-            opts="-C -q -h --deep --repair --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --deep --repair --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2898,6 +3990,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2913,7 +4009,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__watch)
-            opts="-d -C -q -h --detach --list --directory --json --color --quiet --yes-really --help"
+            opts="-d -C -q -h --detach --list --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2924,6 +4020,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2939,7 +4039,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__why)
-            opts="-C -q -h --profile --path --host --call --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --profile --path --host --call --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2957,6 +4057,10 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
@@ -2969,7 +4073,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__workspaces)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2980,6 +4084,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

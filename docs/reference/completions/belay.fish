@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_belay_global_optspecs
-    string join \n C/directory= json color= q/quiet yes-really h/help V/version
+    string join \n C/directory= fork= json color= q/quiet yes-really h/help V/version
 end
 
 function __fish_belay_needs_command
@@ -25,6 +25,7 @@ function __fish_belay_using_subcommand
 end
 
 complete -c belay -n "__fish_belay_needs_command" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_needs_command" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_needs_command" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -48,28 +49,42 @@ complete -c belay -n "__fish_belay_needs_command" -f -a "snapshots" -d 'List, pr
 complete -c belay -n "__fish_belay_needs_command" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
 complete -c belay -n "__fish_belay_needs_command" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
 complete -c belay -n "__fish_belay_needs_command" -f -a "rollback" -d 'Take the workspace back to a snapshot'
-complete -c belay -n "__fish_belay_needs_command" -f -a "review" -d 'Show what an ephemeral run wrote, and apply it'
+complete -c belay -n "__fish_belay_needs_command" -f -a "review" -d 'Show what an ephemeral run wrote, and apply all, some or none of it'
 complete -c belay -n "__fish_belay_needs_command" -f -a "discard" -d 'Discard what an ephemeral run wrote'
+complete -c belay -n "__fish_belay_needs_command" -f -a "fork" -d 'Make copies of the workspace as it is, for agents that work side by side'
+complete -c belay -n "__fish_belay_needs_command" -f -a "forks" -d 'List the forks of the workspace, or remove one'
+complete -c belay -n "__fish_belay_needs_command" -f -a "compare" -d 'Show what differs between two forks, or between the workspace and a fork'
+complete -c belay -n "__fish_belay_needs_command" -f -a "pick" -d 'Bring what a fork changed into the workspace'
 complete -c belay -n "__fish_belay_needs_command" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
 complete -c belay -n "__fish_belay_needs_command" -f -a "redo" -d 'Take back the last undo'
 complete -c belay -n "__fish_belay_needs_command" -f -a "restore" -d 'Bring back files or directories from a snapshot'
 complete -c belay -n "__fish_belay_needs_command" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
 complete -c belay -n "__fish_belay_needs_command" -f -a "changes" -d 'Show which files changed, and which command did it'
 complete -c belay -n "__fish_belay_needs_command" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
+complete -c belay -n "__fish_belay_needs_command" -f -a "bisect" -d 'Find the snapshot, and the command, that broke something'
 complete -c belay -n "__fish_belay_needs_command" -f -a "cat" -d 'Print a file as it is in a snapshot'
 complete -c belay -n "__fish_belay_needs_command" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
 complete -c belay -n "__fish_belay_needs_command" -f -a "find" -d 'Find the snapshots that hold a path'
 complete -c belay -n "__fish_belay_needs_command" -f -a "du" -d 'Show how much space the snapshots take'
 complete -c belay -n "__fish_belay_needs_command" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
 complete -c belay -n "__fish_belay_needs_command" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_needs_command" -f -a "export" -d 'Write a snapshot as an archive or into a directory'
+complete -c belay -n "__fish_belay_needs_command" -f -a "import" -d 'Make a snapshot of an archive or of another directory'
 complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
 complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows'
 complete -c belay -n "__fish_belay_needs_command" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_needs_command" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
 complete -c belay -n "__fish_belay_needs_command" -f -a "config" -d 'Show the configuration in force'
 complete -c belay -n "__fish_belay_needs_command" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_needs_command" -f -a "install" -d 'Connect agents with belay: their hooks, their tools and their status line'
+complete -c belay -n "__fish_belay_needs_command" -f -a "uninstall" -d 'Take belay\'s entries out of the settings of agents'
+complete -c belay -n "__fish_belay_needs_command" -f -a "doctor" -d 'Prove each layer of protection on this machine, and say how to get what is missing'
+complete -c belay -n "__fish_belay_needs_command" -f -a "mcp" -d 'Serve belay\'s tools to an agent, as an MCP server on standard input and output'
+complete -c belay -n "__fish_belay_needs_command" -f -a "hook" -d 'Take in an event of an agent, as JSON on standard input'
+complete -c belay -n "__fish_belay_needs_command" -f -a "statusline" -d 'Print one line on how well this workspace is protected, for the status line of an agent'
 complete -c belay -n "__fish_belay_needs_command" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
 complete -c belay -n "__fish_belay_needs_command" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_needs_command" -f -a "answer" -d 'Carry out what an agent asks for'
 complete -c belay -n "__fish_belay_needs_command" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
 complete -c belay -n "__fish_belay_needs_command" -f -a "util" -d 'Generate man pages, completions and the reference'
 complete -c belay -n "__fish_belay_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -85,6 +100,7 @@ complete -c belay -n "__fish_belay_using_subcommand run" -l ro -d 'Let a confine
 complete -c belay -n "__fish_belay_using_subcommand run" -l rw -d 'Let a confined command write this too' -r -F
 complete -c belay -n "__fish_belay_using_subcommand run" -l hide -d 'Hide this from a confined command' -r -F
 complete -c belay -n "__fish_belay_using_subcommand run" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand run" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -96,6 +112,7 @@ complete -c belay -n "__fish_belay_using_subcommand run" -s q -l quiet -d 'Say n
 complete -c belay -n "__fish_belay_using_subcommand run" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand watch" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand watch" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand watch" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -106,6 +123,7 @@ complete -c belay -n "__fish_belay_using_subcommand watch" -s q -l quiet -d 'Say
 complete -c belay -n "__fish_belay_using_subcommand watch" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand attach" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand attach" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand attach" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -114,6 +132,7 @@ complete -c belay -n "__fish_belay_using_subcommand attach" -s q -l quiet -d 'Sa
 complete -c belay -n "__fish_belay_using_subcommand attach" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand stop" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand stop" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand stop" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -123,6 +142,7 @@ complete -c belay -n "__fish_belay_using_subcommand stop" -s q -l quiet -d 'Say 
 complete -c belay -n "__fish_belay_using_subcommand stop" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand stop" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand logs" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand logs" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand logs" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -134,6 +154,7 @@ complete -c belay -n "__fish_belay_using_subcommand logs" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand logs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand runs" -s n -l limit -d 'Show only the newest N' -r
 complete -c belay -n "__fish_belay_using_subcommand runs" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand runs" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand runs" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -143,6 +164,7 @@ complete -c belay -n "__fish_belay_using_subcommand runs" -s q -l quiet -d 'Say 
 complete -c belay -n "__fish_belay_using_subcommand runs" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand runs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand show" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand show" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -152,6 +174,7 @@ complete -c belay -n "__fish_belay_using_subcommand show" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand log" -l command -d 'Show only this command and what it started' -r
 complete -c belay -n "__fish_belay_using_subcommand log" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand log" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand log" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -164,6 +187,7 @@ complete -c belay -n "__fish_belay_using_subcommand log" -s q -l quiet -d 'Say n
 complete -c belay -n "__fish_belay_using_subcommand log" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand sql" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand sql" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand sql" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -173,6 +197,7 @@ complete -c belay -n "__fish_belay_using_subcommand sql" -s q -l quiet -d 'Say n
 complete -c belay -n "__fish_belay_using_subcommand sql" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand sql" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -184,6 +209,7 @@ complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -f -a "export" -d 'Write the record of a run into one signed file that can be checked anywhere'
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -193,6 +219,7 @@ complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subco
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l redact -d 'Leave out every event in whose JSON form this text occurs; the rest can still be checked' -r
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -209,6 +236,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshot" -l prompt -d 'What
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l hash -d 'The hash function of a store that does not exist yet' -r -f -a "blake3\t''
 sha256\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -232,6 +260,7 @@ tool\t''
 safety\t''
 final\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list prune delete help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -256,6 +285,7 @@ tool\t''
 safety\t''
 final\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -268,6 +298,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l older-than -d 'Delete what is older than this, such as 7d or 36h' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l budget -d 'Delete until the store takes no more than this, such as 2GiB' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -278,6 +309,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -292,6 +324,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete snapshots by name'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand status" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand status" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand status" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -302,6 +335,7 @@ complete -c belay -n "__fish_belay_using_subcommand status" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand diff" -s U -l unified -d 'Show N lines around each change' -r
 complete -c belay -n "__fish_belay_using_subcommand diff" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand diff" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand diff" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -317,6 +351,7 @@ complete -c belay -n "__fish_belay_using_subcommand rollback" -l to -d 'Write th
 complete -c belay -n "__fish_belay_using_subcommand rollback" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand rollback" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -326,14 +361,19 @@ complete -c belay -n "__fish_belay_using_subcommand rollback" -l json -d 'Print 
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand rollback" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand review" -l apply-hunk -d 'Apply hunks of a file by their numbers, such as src/main.rs:2 or src/main.rs:1,3' -r
 complete -c belay -n "__fish_belay_using_subcommand review" -l run -d 'The run; the latest ephemeral one of this workspace by default' -r
 complete -c belay -n "__fish_belay_using_subcommand review" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand review" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand review" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand review" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c belay -n "__fish_belay_using_subcommand review" -l apply -d 'Apply it; on a terminal, after a question'
+complete -c belay -n "__fish_belay_using_subcommand review" -l apply -d 'Apply it; on a terminal, after one question for all of it'
+complete -c belay -n "__fish_belay_using_subcommand review" -l all -d 'Apply everything'
+complete -c belay -n "__fish_belay_using_subcommand review" -l none -d 'Apply nothing, and discard what was written as `belay discard` does'
+complete -c belay -n "__fish_belay_using_subcommand review" -s p -l patch -d 'Show every hunk with its number'
 complete -c belay -n "__fish_belay_using_subcommand review" -l dry-run -d 'Only show what would be done'
 complete -c belay -n "__fish_belay_using_subcommand review" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand review" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -341,6 +381,7 @@ complete -c belay -n "__fish_belay_using_subcommand review" -s q -l quiet -d 'Sa
 complete -c belay -n "__fish_belay_using_subcommand review" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand review" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand discard" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand discard" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand discard" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -348,12 +389,86 @@ complete -c belay -n "__fish_belay_using_subcommand discard" -l json -d 'Print J
 complete -c belay -n "__fish_belay_using_subcommand discard" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand discard" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand discard" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand fork" -s n -l number -d 'Make so many, called NAME-1, NAME-2, …' -r
+complete -c belay -n "__fish_belay_using_subcommand fork" -l to -d 'Make it a directory of its own, new or empty' -r -F
+complete -c belay -n "__fish_belay_using_subcommand fork" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand fork" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand fork" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand fork" -s y -l yes -d 'Do not ask before a full copy'
+complete -c belay -n "__fish_belay_using_subcommand fork" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand fork" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand fork" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand fork" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -f -a "rm" -d 'Remove forks; the last state of each is captured first, and a directory of its own stays'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from help" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Remove forks; the last state of each is captured first, and a directory of its own stays'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand compare" -s U -l unified -d 'Show N lines around each change' -r
+complete -c belay -n "__fish_belay_using_subcommand compare" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand compare" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand compare" -l stat -d 'Count changed lines instead of showing them'
+complete -c belay -n "__fish_belay_using_subcommand compare" -l name-only -d 'Only name what changed'
+complete -c belay -n "__fish_belay_using_subcommand compare" -l all -d 'Show each file of a `.git` that came or went as a whole, too'
+complete -c belay -n "__fish_belay_using_subcommand compare" -l exit-code -d 'Exit with 1 when something differs'
+complete -c belay -n "__fish_belay_using_subcommand compare" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand compare" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand compare" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand pick" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
+fresh\t'The present'"
+complete -c belay -n "__fish_belay_using_subcommand pick" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand pick" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand pick" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand pick" -l dry-run -d 'Only show what would be done'
+complete -c belay -n "__fish_belay_using_subcommand pick" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand pick" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand pick" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand pick" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand pick" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand undo" -l command -d 'The number of the command to take back, with everything that it started; `belay log` shows the numbers' -r
 complete -c belay -n "__fish_belay_using_subcommand undo" -l run -d 'The run that the command belongs to; the latest by default' -r
 complete -c belay -n "__fish_belay_using_subcommand undo" -l step -d 'Take back what happened between this snapshot and the next' -r
 complete -c belay -n "__fish_belay_using_subcommand undo" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand undo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand undo" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand undo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -366,6 +481,7 @@ complete -c belay -n "__fish_belay_using_subcommand undo" -s h -l help -d 'Print
 complete -c belay -n "__fish_belay_using_subcommand redo" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand redo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand redo" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand redo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -378,6 +494,7 @@ complete -c belay -n "__fish_belay_using_subcommand redo" -s h -l help -d 'Print
 complete -c belay -n "__fish_belay_using_subcommand restore" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand restore" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand restore" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand restore" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -388,6 +505,7 @@ complete -c belay -n "__fish_belay_using_subcommand restore" -s q -l quiet -d 'S
 complete -c belay -n "__fish_belay_using_subcommand restore" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand history" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand history" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand history" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -397,6 +515,7 @@ complete -c belay -n "__fish_belay_using_subcommand history" -s q -l quiet -d 'S
 complete -c belay -n "__fish_belay_using_subcommand history" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand changes" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand changes" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand changes" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -406,6 +525,7 @@ complete -c belay -n "__fish_belay_using_subcommand changes" -s q -l quiet -d 'S
 complete -c belay -n "__fish_belay_using_subcommand changes" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand changes" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand blame" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand blame" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand blame" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -413,7 +533,21 @@ complete -c belay -n "__fish_belay_using_subcommand blame" -l json -d 'Print JSO
 complete -c belay -n "__fish_belay_using_subcommand blame" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand blame" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand blame" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l since -d 'A snapshot at which CMD still succeeds' -r
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l until -d 'A snapshot at which it fails; the present by default' -r
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l profile -d 'What CMD may reach; without it, the profile that suits it' -r
+complete -c belay -n "__fish_belay_using_subcommand bisect" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand bisect" -s v -l verbose -d 'Show what CMD writes, on standard error'
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand bisect" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand bisect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand cat" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand cat" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand cat" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -422,6 +556,7 @@ complete -c belay -n "__fish_belay_using_subcommand cat" -s q -l quiet -d 'Say n
 complete -c belay -n "__fish_belay_using_subcommand cat" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand cat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand ls" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -433,6 +568,7 @@ complete -c belay -n "__fish_belay_using_subcommand ls" -l yes-really -d 'Allow 
 complete -c belay -n "__fish_belay_using_subcommand ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand find" -s s -l snapshot -d 'Search this snapshot only' -r
 complete -c belay -n "__fish_belay_using_subcommand find" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand find" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand find" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -441,6 +577,7 @@ complete -c belay -n "__fish_belay_using_subcommand find" -s q -l quiet -d 'Say 
 complete -c belay -n "__fish_belay_using_subcommand find" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand find" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand du" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand du" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand du" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -450,6 +587,7 @@ complete -c belay -n "__fish_belay_using_subcommand du" -s q -l quiet -d 'Say no
 complete -c belay -n "__fish_belay_using_subcommand du" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand du" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand gc" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand gc" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand gc" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -459,6 +597,7 @@ complete -c belay -n "__fish_belay_using_subcommand gc" -s q -l quiet -d 'Say no
 complete -c belay -n "__fish_belay_using_subcommand gc" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand gc" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand verify" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand verify" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand verify" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -468,7 +607,27 @@ complete -c belay -n "__fish_belay_using_subcommand verify" -l json -d 'Print JS
 complete -c belay -n "__fish_belay_using_subcommand verify" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand verify" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand export" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand export" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand export" -s f -l force -d 'Overwrite an archive that exists'
+complete -c belay -n "__fish_belay_using_subcommand export" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand export" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand export" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand import" -s l -l label -d 'A name for the snapshot, unique in the workspace' -r
+complete -c belay -n "__fish_belay_using_subcommand import" -s d -l description -d 'A longer note' -r
+complete -c belay -n "__fish_belay_using_subcommand import" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand import" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand import" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand import" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand import" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand forget" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -480,6 +639,7 @@ complete -c belay -n "__fish_belay_using_subcommand forget" -s q -l quiet -d 'Sa
 complete -c belay -n "__fish_belay_using_subcommand forget" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand workspaces" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -488,6 +648,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces" -s q -l quiet -d
 complete -c belay -n "__fish_belay_using_subcommand workspaces" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand workspaces" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -500,6 +661,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check a profile\'s file without using it'
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -508,6 +670,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_sub
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -516,6 +679,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_sub
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -529,6 +693,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_sub
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand why" -l profile -d 'Under this profile' -r
 complete -c belay -n "__fish_belay_using_subcommand why" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand why" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand why" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -540,6 +705,7 @@ complete -c belay -n "__fish_belay_using_subcommand why" -s q -l quiet -d 'Say n
 complete -c belay -n "__fish_belay_using_subcommand why" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -550,6 +716,7 @@ complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -f -a "list" -d 'List every key with its value'
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -561,6 +728,7 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "list" -d 'List every key with its value'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand trust" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand trust" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand trust" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -570,7 +738,66 @@ complete -c belay -n "__fish_belay_using_subcommand trust" -l json -d 'Print JSO
 complete -c belay -n "__fish_belay_using_subcommand trust" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand trust" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand trust" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand install" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand install" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand install" -l all -d 'All agents that are used here'
+complete -c belay -n "__fish_belay_using_subcommand install" -s n -l dry-run -d 'Only show what would be written'
+complete -c belay -n "__fish_belay_using_subcommand install" -l project -d 'Write into the settings of this project instead of your own'
+complete -c belay -n "__fish_belay_using_subcommand install" -l no-probe -d 'Do not try the hook out afterwards'
+complete -c belay -n "__fish_belay_using_subcommand install" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand install" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand install" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand install" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -l all -d 'All agents that are used here'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -s n -l dry-run -d 'Only show what would be written'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -l project -d 'Take them out of the settings of this project instead of your own'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand doctor" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand doctor" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand doctor" -l fix -d 'Connect the agents that are used here and are not connected'
+complete -c belay -n "__fish_belay_using_subcommand doctor" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand doctor" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand doctor" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand mcp" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand mcp" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand mcp" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand mcp" -l read-only -d 'Offer only tools that change nothing'
+complete -c belay -n "__fish_belay_using_subcommand mcp" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand mcp" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand mcp" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand mcp" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand hook" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand hook" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand hook" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand hook" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand hook" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand hook" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand statusline" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand statusline" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand statusline" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand statusline" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand statusline" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand statusline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand demo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand demo" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand demo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -580,6 +807,7 @@ complete -c belay -n "__fish_belay_using_subcommand demo" -s q -l quiet -d 'Say 
 complete -c belay -n "__fish_belay_using_subcommand demo" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand completions" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand completions" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -587,8 +815,21 @@ complete -c belay -n "__fish_belay_using_subcommand completions" -l json -d 'Pri
 complete -c belay -n "__fish_belay_using_subcommand completions" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand completions" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand answer" -l run -d 'The run that it is in' -r
+complete -c belay -n "__fish_belay_using_subcommand answer" -l cwd -d 'Where it is' -r -F
+complete -c belay -n "__fish_belay_using_subcommand answer" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand answer" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand answer" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand answer" -l coloured -d 'Whether its terminal has colours'
+complete -c belay -n "__fish_belay_using_subcommand answer" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand answer" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand answer" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand answer" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand supervise" -l channel -d 'The descriptor of the connection to whoever started it' -r
 complete -c belay -n "__fish_belay_using_subcommand supervise" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand supervise" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand supervise" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -597,6 +838,7 @@ complete -c belay -n "__fish_belay_using_subcommand supervise" -s q -l quiet -d 
 complete -c belay -n "__fish_belay_using_subcommand supervise" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand supervise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -610,6 +852,7 @@ complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_su
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l dir -d 'The directory to write them to' -r -F
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -618,6 +861,7 @@ complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -626,6 +870,7 @@ complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
@@ -637,51 +882,194 @@ complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "markdown" -d 'Print the reference of all commands as Markdown'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "completions" -d 'Print a completion script'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "run" -d 'Run a command, and keep the way back'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "watch" -d 'Watch workspaces, with snapshots at the right moments'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "attach" -d 'Come back to a run that goes on by itself'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "stop" -d 'End a run, with everything that it started'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "logs" -d 'Show what a run\'s terminal showed'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "runs" -d 'List the runs of the workspace, oldest first'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "show" -d 'Show one run: what protected it, what it changed, its snapshots, and how to take it back'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "log" -d 'Show what a run did: its commands, the files they changed, and the snapshots'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "sql" -d 'Ask the record of a run in SQL, without being able to change it'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "audit" -d 'Check that the record of a run is what was written, or export it for others to check'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "review" -d 'Show what an ephemeral run wrote, and apply it'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "discard" -d 'Discard what an ephemeral run wrote'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "redo" -d 'Take back the last undo'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "changes" -d 'Show which files changed, and which command did it'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "find" -d 'Find the snapshots that hold a path'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "du" -d 'Show how much space the snapshots take'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "config" -d 'Show the configuration in force'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "completions" -d 'Print a completion script for your shell'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "util" -d 'Generate man pages, completions and the reference'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust demo completions supervise util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "run" -d 'Run a command, and keep the way back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "watch" -d 'Watch workspaces, with snapshots at the right moments'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "attach" -d 'Come back to a run that goes on by itself'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "stop" -d 'End a run, with everything that it started'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "logs" -d 'Show what a run\'s terminal showed'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "runs" -d 'List the runs of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "show" -d 'Show one run: what protected it, what it changed, its snapshots, and how to take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "log" -d 'Show what a run did: its commands, the files they changed, and the snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "sql" -d 'Ask the record of a run in SQL, without being able to change it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "audit" -d 'Check that the record of a run is what was written, or export it for others to check'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "review" -d 'Show what an ephemeral run wrote, and apply all, some or none of it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "discard" -d 'Discard what an ephemeral run wrote'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "fork" -d 'Make copies of the workspace as it is, for agents that work side by side'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "forks" -d 'List the forks of the workspace, or remove one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "compare" -d 'Show what differs between two forks, or between the workspace and a fork'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "pick" -d 'Bring what a fork changed into the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "redo" -d 'Take back the last undo'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "changes" -d 'Show which files changed, and which command did it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "bisect" -d 'Find the snapshot, and the command, that broke something'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "find" -d 'Find the snapshots that hold a path'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "du" -d 'Show how much space the snapshots take'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "mcp" -d 'Serve belay\'s tools to an agent, as an MCP server on standard input and output'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "answer" -d 'Carry out what an agent asks for'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "util" -d 'Generate man pages, completions and the reference'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "run" -d 'Run a command, and keep the way back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "watch" -d 'Watch workspaces, with snapshots at the right moments'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "attach" -d 'Come back to a run that goes on by itself'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "stop" -d 'End a run, with everything that it started'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "logs" -d 'Show what a run\'s terminal showed'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "runs" -d 'List the runs of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "show" -d 'Show one run: what protected it, what it changed, its snapshots, and how to take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "log" -d 'Show what a run did: its commands, the files they changed, and the snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "sql" -d 'Ask the record of a run in SQL, without being able to change it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "audit" -d 'Check that the record of a run is what was written, or export it for others to check'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "review" -d 'Show what an ephemeral run wrote, and apply it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "discard" -d 'Discard what an ephemeral run wrote'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "redo" -d 'Take back the last undo'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "changes" -d 'Show which files changed, and which command did it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "find" -d 'Find the snapshots that hold a path'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "du" -d 'Show how much space the snapshots take'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "install" -d 'Connect agents with belay: their hooks, their tools and their status line'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "uninstall" -d 'Take belay\'s entries out of the settings of agents'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "doctor" -d 'Prove each layer of protection on this machine, and say how to get what is missing'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "mcp" -d 'Serve belay\'s tools to an agent, as an MCP server on standard input and output'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "hook" -d 'Take in an event of an agent, as JSON on standard input'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "statusline" -d 'Print one line on how well this workspace is protected, for the status line of an agent'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "util" -d 'Generate man pages, completions and the reference'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "run" -d 'Run a command, and keep the way back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "watch" -d 'Watch workspaces, with snapshots at the right moments'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "attach" -d 'Come back to a run that goes on by itself'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "stop" -d 'End a run, with everything that it started'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "logs" -d 'Show what a run\'s terminal showed'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "runs" -d 'List the runs of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "show" -d 'Show one run: what protected it, what it changed, its snapshots, and how to take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "log" -d 'Show what a run did: its commands, the files they changed, and the snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "sql" -d 'Ask the record of a run in SQL, without being able to change it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "audit" -d 'Check that the record of a run is what was written, or export it for others to check'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "review" -d 'Show what an ephemeral run wrote, and apply it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "discard" -d 'Discard what an ephemeral run wrote'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "fork" -d 'Make copies of the workspace as it is, for agents that work side by side'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "forks" -d 'List the forks of the workspace, or remove one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "compare" -d 'Show what differs between two forks, or between the workspace and a fork'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "pick" -d 'Bring what a fork changed into the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "redo" -d 'Take back the last undo'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "changes" -d 'Show which files changed, and which command did it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "find" -d 'Find the snapshots that hold a path'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "du" -d 'Show how much space the snapshots take'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "mcp" -d 'Serve belay\'s tools to an agent, as an MCP server on standard input and output'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "answer" -d 'Carry out what an agent asks for'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "util" -d 'Generate man pages, completions and the reference'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "run" -d 'Run a command, and keep the way back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "watch" -d 'Watch workspaces, with snapshots at the right moments'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "attach" -d 'Come back to a run that goes on by itself'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "stop" -d 'End a run, with everything that it started'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "logs" -d 'Show what a run\'s terminal showed'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "runs" -d 'List the runs of the workspace, oldest first'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "show" -d 'Show one run: what protected it, what it changed, its snapshots, and how to take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "log" -d 'Show what a run did: its commands, the files they changed, and the snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "sql" -d 'Ask the record of a run in SQL, without being able to change it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "audit" -d 'Check that the record of a run is what was written, or export it for others to check'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "snapshot" -d 'Take a snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "snapshots" -d 'List, prune or delete snapshots'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "status" -d 'Show the last snapshot, what changed since, and what is not protected'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "diff" -d 'Show what changed between two snapshots, or since one'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "rollback" -d 'Take the workspace back to a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "review" -d 'Show what an ephemeral run wrote, and apply it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "discard" -d 'Discard what an ephemeral run wrote'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "undo" -d 'Take back the last rollback, or one command or turn and nothing else'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "redo" -d 'Take back the last undo'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "restore" -d 'Bring back files or directories from a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "history" -d 'Show in which snapshots a file or directory is new, modified or deleted'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "changes" -d 'Show which files changed, and which command did it'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "blame" -d 'Show which command last changed a file, and each of its lines'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "cat" -d 'Print a file as it is in a snapshot'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "ls" -d 'List what a snapshot holds, and what it lacks'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "find" -d 'Find the snapshots that hold a path'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "du" -d 'Show how much space the snapshots take'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "gc" -d 'Give back the space of what no snapshot needs any more'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "export" -d 'Write a snapshot as an archive or into a directory'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "import" -d 'Make a snapshot of an archive or of another directory'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "demo" -d 'Watch a rogue agent wreck a small project, and belay take it back'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "completions" -d 'Print a completion script for your shell'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "supervise" -d 'Hold tracer, journal and terminal of a run'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "util" -d 'Generate man pages, completions and the reference'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "verify" -d 'Find every line of a record that was changed, removed, inserted or cut off'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from audit" -f -a "export" -d 'Write the record of a run into one signed file that can be checked anywhere'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "list" -d 'List the snapshots of the workspace, oldest first'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "prune" -d 'Delete old snapshots by a rule, and give the space back'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "delete" -d 'Delete snapshots by name'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from forks" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from forks" -f -a "rm" -d 'Remove forks; the last state of each is captured first, and a directory of its own stays'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "list" -d 'List every profile'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "show" -d 'Show a profile with all that it inherits'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "check" -d 'Check a profile\'s file without using it'

@@ -17,6 +17,7 @@ _belay() {
     _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -53,6 +54,7 @@ none\:"Nothing"))' \
 '*--hide=[Hide this from a confined command]:PATH:_files' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -73,6 +75,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -92,6 +95,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -108,6 +112,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -125,6 +130,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -146,6 +152,7 @@ _arguments "${_arguments_options[@]}" : \
 '--limit=[Show only the newest N]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -163,6 +170,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -180,6 +188,7 @@ _arguments "${_arguments_options[@]}" : \
 '--command=[Show only this command and what it started]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -202,6 +211,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -220,6 +230,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -243,6 +254,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -260,6 +272,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--redact=[Leave out every event in whose JSON form this text occurs; the rest can still be checked]:TEXT:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -315,6 +328,7 @@ _arguments "${_arguments_options[@]}" : \
 '--hash=[The hash function of a store that does not exist yet]:NAME:(blake3 sha256)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -340,6 +354,7 @@ _arguments "${_arguments_options[@]}" : \
 '--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -369,6 +384,7 @@ _arguments "${_arguments_options[@]}" : \
 '--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -389,6 +405,7 @@ _arguments "${_arguments_options[@]}" : \
 '--budget=[Delete until the store takes no more than this, such as 2GiB]:SIZE:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -407,6 +424,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -462,6 +480,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -481,6 +500,7 @@ _arguments "${_arguments_options[@]}" : \
 '--unified=[Show N lines around each change]:N:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -506,6 +526,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -524,15 +545,21 @@ never\:"Never"))' \
 ;;
 (review)
 _arguments "${_arguments_options[@]}" : \
+'(--apply --all --none)*--apply-hunk=[Apply hunks of a file by their numbers, such as src/main.rs\:2 or src/main.rs\:1,3]:PATH:N:_default' \
 '--run=[The run; the latest ephemeral one of this workspace by default]:RUN:_default' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'--apply[Apply it; on a terminal, after a question]' \
+'--apply[Apply it; on a terminal, after one question for all of it]' \
+'(--none)--all[Apply everything]' \
+'(--apply)--none[Apply nothing, and discard what was written as \`belay discard\` does]' \
+'-p[Show every hunk with its number]' \
+'--patch[Show every hunk with its number]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -549,6 +576,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -561,6 +589,168 @@ never\:"Never"))' \
 '::run -- The run; the latest ephemeral one of this workspace by default:_default' \
 && ret=0
 ;;
+(fork)
+_arguments "${_arguments_options[@]}" : \
+'(--to)-n+[Make so many, called NAME-1, NAME-2, …]:N:_default' \
+'(--to)--number=[Make so many, called NAME-1, NAME-2, …]:N:_default' \
+'--to=[Make it a directory of its own, new or empty]:DIR:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-y[Do not ask before a full copy]' \
+'--yes[Do not ask before a full copy]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::name -- The name; without it, the next free one of fork-1, fork-2, …:_default' \
+'::snapshot -- Begin with the workspace as it was in this snapshot:_default' \
+&& ret=0
+;;
+(forks)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__forks_commands" \
+"*::: :->forks" \
+&& ret=0
+
+    case $state in
+    (forks)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-forks-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Their names:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__forks__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-forks-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'-U+[Show N lines around each change]:N:_default' \
+'--unified=[Show N lines around each change]:N:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'(--name-only)--stat[Count changed lines instead of showing them]' \
+'--name-only[Only name what changed]' \
+'--all[Show each file of a \`.git\` that came or went as a whole, too]' \
+'--exit-code[Exit with 1 when something differs]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':from -- A fork, or origin:_default' \
+'::to -- The fork that it is compared with; without it, A is compared with the workspace:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
+(pick)
+_arguments "${_arguments_options[@]}" : \
+'--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
+fresh\:"The present"))' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--dry-run[Only show what would be done]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The fork:_default' \
+'*::paths -- Only these files and directories:_files' \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 '--command=[The number of the command to take back, with everything that it started; \`belay log\` shows the numbers]:N:_default' \
@@ -570,6 +760,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -591,6 +782,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -611,6 +803,7 @@ _arguments "${_arguments_options[@]}" : \
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -631,6 +824,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -649,6 +843,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -667,6 +862,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -679,10 +875,33 @@ never\:"Never"))' \
 ':path -- The file, with a colon and a number for a single line:_files' \
 && ret=0
 ;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+'--since=[A snapshot at which CMD still succeeds]:SNAP:_default' \
+'--until=[A snapshot at which it fails; the present by default]:SNAP:_default' \
+'--profile=[What CMD may reach; without it, the profile that suits it]:NAME:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-v[Show what CMD writes, on standard error]' \
+'--verbose[Show what CMD writes, on standard error]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::command -- The command and its arguments:_default' \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -700,6 +919,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -723,6 +943,7 @@ _arguments "${_arguments_options[@]}" : \
 '--snapshot=[Search this snapshot only]:SNAP:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -739,6 +960,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -755,6 +977,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -771,6 +994,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -784,10 +1008,50 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-f[Overwrite an archive that exists]' \
+'--force[Overwrite an archive that exists]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':snapshot -- The snapshot:_default' \
+':to -- The archive or directory:_files' \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'-l+[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'--label=[A name for the snapshot, unique in the workspace]:NAME:_default' \
+'-d+[A longer note]:TEXT:_default' \
+'--description=[A longer note]:TEXT:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':from -- A tar archive, plain or compressed with gzip or zstd; or a directory:_files' \
+&& ret=0
+;;
 (forget)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -808,6 +1072,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -823,6 +1088,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -846,6 +1112,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -861,6 +1128,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -877,6 +1145,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -930,6 +1199,7 @@ _arguments "${_arguments_options[@]}" : \
 '--profile=[Under this profile]:NAME:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -949,6 +1219,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -972,6 +1243,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1017,6 +1289,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1031,10 +1304,132 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(install)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[All agents that are used here]' \
+'-n[Only show what would be written]' \
+'--dry-run[Only show what would be written]' \
+'--project[Write into the settings of this project instead of your own]' \
+'--no-probe[Do not try the hook out afterwards]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::agents -- The agents:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+&& ret=0
+;;
+(uninstall)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[All agents that are used here]' \
+'-n[Only show what would be written]' \
+'--dry-run[Only show what would be written]' \
+'--project[Take them out of the settings of this project instead of your own]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::agents -- The agents:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+&& ret=0
+;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--fix[Connect the agents that are used here and are not connected]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(mcp)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--read-only[Offer only tools that change nothing]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(hook)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':agent -- The agent that calls:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+'::event -- The event, for agents that do not name it in what they say:_default' \
+&& ret=0
+;;
+(statusline)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (demo)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1051,6 +1446,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1063,11 +1459,32 @@ never\:"Never"))' \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
+(answer)
+_arguments "${_arguments_options[@]}" : \
+'--run=[The run that it is in]:RUN:_default' \
+'--cwd=[Where it is]:DIR:_files' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--coloured[Whether its terminal has colours]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::words -- What it typed after `belay`:_default' \
+&& ret=0
+;;
 (supervise)
 _arguments "${_arguments_options[@]}" : \
 '--channel=[The descriptor of the connection to whoever started it]:FD:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1084,6 +1501,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1108,6 +1526,7 @@ _arguments "${_arguments_options[@]}" : \
 '--dir=[The directory to write them to]:DIR:_files' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1123,6 +1542,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1138,6 +1558,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1310,6 +1731,42 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(fork)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(forks)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__forks_commands" \
+"*::: :->forks" \
+&& ret=0
+
+    case $state in
+    (forks)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-forks-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(pick)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1334,6 +1791,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1355,6 +1816,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1422,11 +1891,39 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(install)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(uninstall)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(mcp)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(hook)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(statusline)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (demo)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(answer)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1493,33 +1990,52 @@ _belay_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
+'fork:Make copies of the workspace as it is, for agents that work side by side' \
+'forks:List the forks of the workspace, or remove one' \
+'compare:Show what differs between two forks, or between the workspace and a fork' \
+'pick:Bring what a fork changed into the workspace' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
+'export:Write a snapshot as an archive or into a directory' \
+'import:Make a snapshot of an archive or of another directory' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'install:Connect agents with belay\: their hooks, their tools and their status line' \
+'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
+'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
+'hook:Take in an event of an agent, as JSON on standard input' \
+'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'answer:Carry out what an agent asks for' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__answer_commands] )) ||
+_belay__subcmd__answer_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay answer commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__attach_commands] )) ||
 _belay__subcmd__attach_commands() {
@@ -1569,6 +2085,11 @@ _belay__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay audit verify commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__bisect_commands] )) ||
+_belay__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay bisect commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__blame_commands] )) ||
 _belay__subcmd__blame_commands() {
     local commands; commands=()
@@ -1583,6 +2104,11 @@ _belay__subcmd__cat_commands() {
 _belay__subcmd__changes_commands() {
     local commands; commands=()
     _describe -t commands 'belay changes commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__compare_commands] )) ||
+_belay__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay compare commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__completions_commands] )) ||
 _belay__subcmd__completions_commands() {
@@ -1635,10 +2161,20 @@ _belay__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay discard commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__doctor_commands] )) ||
+_belay__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay doctor commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__du_commands] )) ||
 _belay__subcmd__du_commands() {
     local commands; commands=()
     _describe -t commands 'belay du commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__export_commands] )) ||
+_belay__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay export commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__find_commands] )) ||
 _belay__subcmd__find_commands() {
@@ -1649,6 +2185,54 @@ _belay__subcmd__find_commands() {
 _belay__subcmd__forget_commands() {
     local commands; commands=()
     _describe -t commands 'belay forget commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__fork_commands] )) ||
+_belay__subcmd__fork_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay fork commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks_commands] )) ||
+_belay__subcmd__forks_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay forks commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help_commands] )) ||
+_belay__subcmd__forks__subcmd__help_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay forks help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__help__subcmd__rm_commands] )) ||
+_belay__subcmd__forks__subcmd__help__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks help rm commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__list_commands] )) ||
+_belay__subcmd__forks__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__forks__subcmd__rm_commands] )) ||
+_belay__subcmd__forks__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay forks rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__gc_commands] )) ||
 _belay__subcmd__gc_commands() {
@@ -1673,33 +2257,52 @@ _belay__subcmd__help_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
+'fork:Make copies of the workspace as it is, for agents that work side by side' \
+'forks:List the forks of the workspace, or remove one' \
+'compare:Show what differs between two forks, or between the workspace and a fork' \
+'pick:Bring what a fork changed into the workspace' \
 'undo:Take back the last rollback, or one command or turn and nothing else' \
 'redo:Take back the last undo' \
 'restore:Bring back files or directories from a snapshot' \
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
+'export:Write a snapshot as an archive or into a directory' \
+'import:Make a snapshot of an archive or of another directory' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'install:Connect agents with belay\: their hooks, their tools and their status line' \
+'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
+'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
+'hook:Take in an event of an agent, as JSON on standard input' \
+'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
+'answer:Carry out what an agent asks for' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__answer_commands] )) ||
+_belay__subcmd__help__subcmd__answer_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help answer commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__attach_commands] )) ||
 _belay__subcmd__help__subcmd__attach_commands() {
@@ -1724,6 +2327,11 @@ _belay__subcmd__help__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay help audit verify commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__bisect_commands] )) ||
+_belay__subcmd__help__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help bisect commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__blame_commands] )) ||
 _belay__subcmd__help__subcmd__blame_commands() {
     local commands; commands=()
@@ -1738,6 +2346,11 @@ _belay__subcmd__help__subcmd__cat_commands() {
 _belay__subcmd__help__subcmd__changes_commands() {
     local commands; commands=()
     _describe -t commands 'belay help changes commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__compare_commands] )) ||
+_belay__subcmd__help__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help compare commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__completions_commands] )) ||
 _belay__subcmd__help__subcmd__completions_commands() {
@@ -1771,10 +2384,20 @@ _belay__subcmd__help__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay help discard commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__doctor_commands] )) ||
+_belay__subcmd__help__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help doctor commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__du_commands] )) ||
 _belay__subcmd__help__subcmd__du_commands() {
     local commands; commands=()
     _describe -t commands 'belay help du commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__export_commands] )) ||
+_belay__subcmd__help__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help export commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__find_commands] )) ||
 _belay__subcmd__help__subcmd__find_commands() {
@@ -1785,6 +2408,29 @@ _belay__subcmd__help__subcmd__find_commands() {
 _belay__subcmd__help__subcmd__forget_commands() {
     local commands; commands=()
     _describe -t commands 'belay help forget commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__fork_commands] )) ||
+_belay__subcmd__help__subcmd__fork_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help fork commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks_commands] )) ||
+_belay__subcmd__help__subcmd__forks_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
+    )
+    _describe -t commands 'belay help forks commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__forks__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help forks list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__forks__subcmd__rm_commands] )) ||
+_belay__subcmd__help__subcmd__forks__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help forks rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__gc_commands] )) ||
 _belay__subcmd__help__subcmd__gc_commands() {
@@ -1801,6 +2447,20 @@ _belay__subcmd__help__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay help history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__hook_commands] )) ||
+_belay__subcmd__help__subcmd__hook_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help hook commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
+_belay__subcmd__help__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help install commands' commands "$@"
+(( $+functions[_belay__subcmd__help__subcmd__import_commands] )) ||
+_belay__subcmd__help__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help import commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__log_commands] )) ||
 _belay__subcmd__help__subcmd__log_commands() {
     local commands; commands=()
@@ -1815,6 +2475,16 @@ _belay__subcmd__help__subcmd__logs_commands() {
 _belay__subcmd__help__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay help ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__mcp_commands] )) ||
+_belay__subcmd__help__subcmd__mcp_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help mcp commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__pick_commands] )) ||
+_belay__subcmd__help__subcmd__pick_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help pick commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__profile_commands] )) ||
 _belay__subcmd__help__subcmd__profile_commands() {
@@ -1914,6 +2584,11 @@ _belay__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay help status commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__statusline_commands] )) ||
+_belay__subcmd__help__subcmd__statusline_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help statusline commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__stop_commands] )) ||
 _belay__subcmd__help__subcmd__stop_commands() {
     local commands; commands=()
@@ -1933,6 +2608,11 @@ _belay__subcmd__help__subcmd__trust_commands() {
 _belay__subcmd__help__subcmd__undo_commands() {
     local commands; commands=()
     _describe -t commands 'belay help undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__uninstall_commands] )) ||
+_belay__subcmd__help__subcmd__uninstall_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help uninstall commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__util_commands] )) ||
 _belay__subcmd__help__subcmd__util_commands() {
@@ -1983,6 +2663,20 @@ _belay__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__hook_commands] )) ||
+_belay__subcmd__hook_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay hook commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__install_commands] )) ||
+_belay__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay install commands' commands "$@"
+(( $+functions[_belay__subcmd__import_commands] )) ||
+_belay__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay import commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__log_commands] )) ||
 _belay__subcmd__log_commands() {
     local commands; commands=()
@@ -1997,6 +2691,16 @@ _belay__subcmd__logs_commands() {
 _belay__subcmd__ls_commands() {
     local commands; commands=()
     _describe -t commands 'belay ls commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__mcp_commands] )) ||
+_belay__subcmd__mcp_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay mcp commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__pick_commands] )) ||
+_belay__subcmd__pick_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay pick commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__profile_commands] )) ||
 _belay__subcmd__profile_commands() {
@@ -2158,6 +2862,11 @@ _belay__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay status commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__statusline_commands] )) ||
+_belay__subcmd__statusline_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay statusline commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__stop_commands] )) ||
 _belay__subcmd__stop_commands() {
     local commands; commands=()
@@ -2177,6 +2886,11 @@ _belay__subcmd__trust_commands() {
 _belay__subcmd__undo_commands() {
     local commands; commands=()
     _describe -t commands 'belay undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__uninstall_commands] )) ||
+_belay__subcmd__uninstall_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay uninstall commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__util_commands] )) ||
 _belay__subcmd__util_commands() {

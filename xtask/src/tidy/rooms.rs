@@ -5,7 +5,7 @@ use super::Complaint;
 const PACKAGES_MAX: usize = 250;
 
 /// Each crate with the crates of this project that it may depend on; arrows point down only.
-const ROOMS: [(&str, &[&str]); 11] = [
+const ROOMS: [(&str, &[&str]); 13] = [
     ("belay-sys", &[]),
     ("belay-event", &[]),
     ("belay-store", &["belay-sys"]),
@@ -13,7 +13,9 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("belay-trace", &["belay-event", "belay-sys"]),
     ("belay-jail", &["belay-sys"]),
     ("belay-session", &["belay-event", "belay-jail", "belay-journal", "belay-store", "belay-sys", "belay-trace"]),
-    ("belay", &["belay-event", "belay-session"]),
+    ("belay-server", &["belay-event", "belay-session"]),
+    ("belay", &["belay-event", "belay-server", "belay-session"]),
+    ("belay-python", &["belay-session", "belay-store"]),
     ("belay-testkit", &[]),
     ("xtask", &[]),
     (

@@ -55,11 +55,15 @@ impl World {
         ]);
         let policy = Policy {
             grants,
+            sealed: Vec::new(),
             kept: Vec::new(),
+            shown: Vec::new(),
+            replaced: Vec::new(),
             network: Network::None,
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),
             host_name: "jail".into(),
+            tells_refusals: false,
             without_namespaces: false,
         };
         World { directory, policy }

@@ -84,6 +84,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.retention.budget_free_percent", Number(100), Never, "Part of the free disk the store may hold."),
     key("snapshots.retention.max_count", Number(1_000_000), Never, "Snapshots kept by the archive backend."),
     key("snapshots.retention.delete_initial", Flag, Being(false), "Let pre-run snapshots be deleted automatically."),
+    key("agents.hide_prompts", Flag, Being(true), "Keep only a hash of what the user asked an agent."),
     key("tracing.disable_exec", Flag, Being(false), "Do not record the commands of a run."),
     key("tracing.disable_files", Flag, Being(false), "Do not record which files a run changes."),
     key(
@@ -97,6 +98,14 @@ pub(crate) const KEYS: &[Key] = &[
         Choice(&["none", "auto", "jail"]),
         Later,
         "What keeps the command of a run in: nothing, the strongest that works, or a jail and else no run.",
+    ),
+    key("isolation.delete_storm.count", Number(10_000_000), Never, "Deletions that are a storm; 0 for never."),
+    key("isolation.delete_storm.window_seconds", Number(3600), Never, "Seconds within which they are counted."),
+    key(
+        "isolation.delete_storm.action",
+        Choice(&["note", "ask", "undo"]),
+        Later,
+        "What to do about a storm: write it down; hold the run and ask whoever is at its terminal; undo it and stop.",
     ),
 ];
 

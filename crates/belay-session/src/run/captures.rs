@@ -37,6 +37,11 @@ impl Done {
         self.result.as_ref().ok().map(|snapshot| snapshot.id.as_str())
     }
 
+    /// The process that was held for it.
+    pub(super) fn held(&self) -> Option<u32> {
+        self.job.ask.held
+    }
+
     /// Its kind.
     pub(super) fn kind(&self) -> Kind {
         self.job.ask.kind
@@ -156,7 +161,7 @@ mod tests {
     use super::*;
 
     fn ask(kind: Kind, command: u64) -> Ask {
-        Ask { kind, command: Some(command), before: false, pooled: false, why: String::new() }
+        Ask::new(kind, Some(command), "")
     }
 
     #[test]

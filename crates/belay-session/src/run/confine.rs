@@ -9,18 +9,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Kept, Layer, Network, Policy};
+use belay_jail::{Access, Identity, Layer, Network, Policy, Replaced, Shown};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
+use super::agent;
 use super::record::RunRecord;
-use crate::ephemeral;
 use crate::error::{Error, Result};
+use crate::overlay::Overlay;
 use crate::profile::{Ground, Profiles};
 use crate::workspace::Workspace;
 
 /// Who root believes to be in a jail.
 const ROOT_INSIDE: Identity = Identity { uid: 1000, gid: 1000 };
+/// What root is called there.
+const ROOT_NAME: &str = "agent";
+/// Where a jail shows what is belay's.
+const SHOWN_SOCKET: &str = "/run/belay/agent.sock";
+const SHOWN_PROGRAMS: &str = "/run/belay/bin";
+/// How a command inside finds the socket.
+const SOCKET_VARIABLE: &str = "BELAY_AGENT_SOCK";
 
 /// What shall keep a command in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +78,8 @@ pub struct Den {
     pub profiles: Profiles,
     /// The person's home.
     pub home: PathBuf,
+    /// The program belay, which a jail shows.
+    pub program: Option<PathBuf>,
 }
 
 /// What to start under which confinement.
@@ -94,6 +104,14 @@ impl HeldCommand {
         match self {
             HeldCommand::Free(held) => held.process().pid(),
             HeldCommand::Confined(held) => held.pid(),
+        }
+    }
+
+    /// Where the calls that its jail refuses are told.
+    pub(super) fn take_refusals(&mut self) -> Option<belay_jail::Refusals> {
+        match self {
+            HeldCommand::Free(_) => None,
+            HeldCommand::Confined(held) => held.take_refusals(),
         }
     }
 
@@ -140,10 +158,32 @@ pub(super) fn unconfined(why: Option<String>) -> Degraded {
 
 /// The policy of a run, and the patterns of the variables that it is given.
 pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -> Result<(Policy, Vec<String>)> {
-    let (wanted, belay) = (&record.confinement, workspace.home().path());
+    let own = match record.confinement.ephemeral && workspace.layer().is_none() {
+        true => {
+            let layer = workspace.home().layer_of(&record.id, workspace.path());
+            layer.prepare()?;
+            Some(layer)
+        }
+        false => None,
+    };
+    let layer = own.as_ref().or(workspace.layer());
+    let (mut policy, patterns) = policy_at(&record.confinement, den, workspace.home().path(), workspace.path(), layer)?;
+    policy.tells_refusals = true;
+    policy.shown = shown(record, den, workspace);
+    Ok((policy, patterns))
+}
+
+/// The same for whoever works at that path, perhaps in a layer above it.
+pub(crate) fn policy_at(
+    wanted: &Confinement,
+    den: &Den,
+    belay: &Path,
+    at: &Path,
+    layer: Option<&Overlay>,
+) -> Result<(Policy, Vec<String>)> {
     let profile = den.profiles.get(&wanted.profile);
     let profile = profile.map_err(|error| Error::Confinement { why: error.to_string() })?;
-    let ground = Ground { workspace: workspace.path(), home: &den.home, belay };
+    let ground = Ground { workspace: at, home: &den.home, belay };
     let identity = if belay_sys::is_root() { ROOT_INSIDE } else { own_identity() };
     let mut policy = profile.policy(&ground, identity);
     let extra = wanted.paths.iter().map(|(path, reach)| {
@@ -158,22 +198,55 @@ pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -
     let last = policy.grants.pop();
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
     policy.grants.extend(last);
-    if wanted.ephemeral {
-        keep_apart(&mut policy, workspace.home().kept_of(&record.id, workspace.path()))?;
+    if belay_sys::is_root() {
+        policy.replaced = accounts(&den.home);
+    }
+    if let Some(layer) = layer {
+        keep_apart(&mut policy, layer);
     }
     let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
     Ok((policy, patterns))
 }
 
+/// The way to ask this run, and the program that does; unless a grant stands where they would be shown.
+fn shown(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -> Vec<Shown> {
+    let socket = workspace.home().run_dir(&record.id).join(agent::SOCKET);
+    let variable = Some(SOCKET_VARIABLE.to_owned());
+    let mut shown = vec![Shown { from: socket, at: SHOWN_SOCKET.into(), variable }];
+    shown.extend(den.program.clone().map(|from| {
+        let at = Path::new(SHOWN_PROGRAMS).join("belay");
+        Shown { from, at, variable: None }
+    }));
+    shown.retain(|one| one.from.exists());
+    shown
+}
+
+/// The lists of users and groups with whom root is inside: programs look up their own name and home.
+fn accounts(home: &Path) -> Vec<Replaced> {
+    let Identity { uid, gid } = ROOT_INSIDE;
+    let home = home.to_string_lossy();
+    let entries = [
+        ("/etc/passwd", format!("{ROOT_NAME}:x:{uid}:{gid}::{home}:/bin/sh\n"), uid.to_string()),
+        ("/etc/group", format!("{ROOT_NAME}:x:{gid}:\n"), gid.to_string()),
+    ];
+    let replaced = |(path, entry, number): (&str, String, String)| {
+        let text = std::fs::read_to_string(path).ok()?;
+        let is_other =
+            |line: &&str| line.split(':').nth(2) != Some(&number) && !line.starts_with(&format!("{ROOT_NAME}:"));
+        let kept: Vec<&str> = text.lines().filter(is_other).collect();
+        Some(Replaced { path: path.into(), bytes: format!("{entry}{}\n", kept.join("\n")).into_bytes() })
+    };
+    entries.into_iter().filter_map(replaced).collect()
+}
+
 /// The workspace becomes a private directory whose changes are kept; a jail without namespaces has none.
-fn keep_apart(policy: &mut Policy, kept: Kept) -> Result<()> {
-    ephemeral::prepare(&kept).map_err(Error::path("make", &kept.changes))?;
+fn keep_apart(policy: &mut Policy, layer: &Overlay) {
+    let kept = layer.kept().clone();
     for grant in policy.grants.iter_mut().filter(|grant| grant.path == kept.path) {
         grant.access = Access::Private;
     }
     policy.kept.push(kept);
     policy.without_namespaces = false;
-    Ok(())
 }
 
 fn own_identity() -> Identity {
@@ -191,9 +264,18 @@ pub(super) fn hold(
         let at = variable.iter().position(|byte| *byte == b'=')?;
         Some((&variable[..at], &variable[at + 1..]))
     });
+    let mut env = belay_jail::scrub(variables, patterns);
+    if let Some((_, path)) = env.iter_mut().find(|(name, _)| name == b"PATH") {
+        // Last, so that somebody who has installed belay is given that one; its own place counts where nothing is shown.
+        let own = policy.shown.iter().filter(|shown| shown.variable.is_none()).filter_map(|shown| shown.from.parent());
+        for place in own.chain([Path::new(SHOWN_PROGRAMS)]) {
+            path.push(b':');
+            path.extend_from_slice(place.as_os_str().as_bytes());
+        }
+    }
     let launch = belay_jail::Launch {
         argv: command.argv.to_vec(),
-        env: belay_jail::scrub(variables, patterns),
+        env,
         directory: command.cwd.to_owned(),
         stdio: Some(command.stdio),
         session: true,

@@ -44,6 +44,26 @@ pub(super) fn socket_in(dir: &Path) -> io::Result<(File, PathBuf)> {
     Ok((held, path))
 }
 
+/// Whether whoever connects is not confined: where rules on paths alone are in force, this socket can be named inside.
+///
+/// A jail renounces new privileges and adds filters, for good; who has more of either than we is in one. Who is gone
+/// already cannot be asked.
+fn is_free(stream: &UnixStream) -> bool {
+    let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
+    let (own, theirs) = (fetters("self"), fetters(&peer.pid.as_raw_nonzero().to_string()));
+    matches!((own, theirs), (Some(own), Some(theirs)) if theirs[0] <= own[0] && theirs[1] <= own[1])
+}
+
+/// Whether new privileges are renounced, and how many filters there are.
+fn fetters(process: &str) -> Option<[u64; 2]> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let number = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    };
+    Some([number("NoNewPrivs:"), number("Seccomp_filters:")])
+}
+
 impl Control {
     pub(super) fn new(wakes: Sender<Wake>, terminal: Option<Arc<File>>) -> Control {
         Control { clients: Arc::default(), next: Arc::new(AtomicU64::new(1)), wakes, terminal }
@@ -57,7 +77,7 @@ impl Control {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
         let control = self.clone();
         std::thread::Builder::new().name("control".into()).spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for stream in listener.incoming().flatten().filter(is_free) {
                 // A connection that cannot be served is one that the other side finds closed.
                 let _ = control.serve(stream);
             }
@@ -104,6 +124,11 @@ impl Control {
     pub(super) fn pid_of(&self, id: u64) -> Option<u32> {
         let clients = self.clients.lock().expect("no holder panics");
         clients.iter().find(|client| client.id == id).and_then(|client| client.pid)
+    }
+
+    /// Whether somebody sits at the terminal.
+    pub(super) fn is_watched(&self) -> bool {
+        self.clients.lock().expect("no holder panics").iter().any(|client| client.is_watching)
     }
 
     /// Shows a client the terminal from now on, beginning with `recent`.

@@ -159,7 +159,8 @@ impl RunRecord {
         Ok(living.len())
     }
 
-    fn open_group(&self) -> Option<belay_sys::Cgroup> {
+    /// The group of its processes, if it is still there.
+    pub(super) fn open_group(&self) -> Option<belay_sys::Cgroup> {
         use std::os::unix::ffi::OsStrExt;
         let path = std::path::Path::new(std::ffi::OsStr::from_bytes(self.group.as_ref()?.bytes()));
         belay_sys::Cgroup::open(path).ok()

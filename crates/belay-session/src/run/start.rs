@@ -21,7 +21,7 @@ use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
-use super::{Wake, console, journal};
+use super::{Wake, console, journal, refusals};
 use crate::error::{Error, Result};
 
 /// The standard streams of the command.
@@ -76,7 +76,8 @@ impl Supervisor<'_> {
             None => (None, Isolation::None),
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
-        self.tree = tree.map(|tree| tree.sparing(self.tracer.as_ref().and_then(Tracer::tracer_pid)));
+        let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
+        self.tree = tree.map(|tree| tree.sparing(tracer, self.helpers.clone()));
         self.announce_start()?;
         // Told before the command shows anything, so that it does not find a word of ours on its screen.
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
@@ -89,14 +90,17 @@ impl Supervisor<'_> {
         let options = Options {
             workspace: self.workspace.path().to_owned(),
             exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
-            files: true,
+            // What is written to a layer is nowhere in the directory.
+            files: !self.workspace.is_layered() && !self.record.confinement.ephemeral,
             engine: Engine::Best,
             group: tree.and_then(Tree::group),
         };
         let wakes = self.wakes.clone();
         // A loop that has ended needs no events.
         let sink = Box::new(move |events| drop(wakes.send(Wake::Events(events))));
-        let ask = self.triggers.before_run();
+        let mut ask = self.triggers.before_run();
+        // What is kept apart harms nothing: its snapshot is taken beside the run, however large the workspace is.
+        let later = ask.take_if(|_| self.record.confinement.ephemeral);
         let (workspace, record) = (self.workspace, &self.record);
         let (tracer, journal, taken) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
@@ -119,6 +123,7 @@ impl Supervisor<'_> {
             }
         }
         self.journal = Some(journal.expect("a journal does not panic")?);
+        later.into_iter().for_each(|ask| self.captures.ask(ask));
         self.begin_from(taken)
     }
 
@@ -140,18 +145,22 @@ impl Supervisor<'_> {
     fn hold(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) -> Result<(HeldCommand, Isolation)> {
         let streams = self.streams.take().expect("streams are opened once and used once");
         let argv: Vec<Vec<u8>> = self.record.argv.iter().map(|word| word.bytes().to_vec()).collect();
-        let mut env = std::mem::take(&mut self.env);
+        let mut env = self.env.clone();
         env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
-        let (held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
+        let (mut held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
             Some(confined) => confined,
             None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
         };
+        if let Some(told) = held.take_refusals() {
+            refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
+        }
         let pid = held.pid();
         self.record.child = ProcessName::of(pid);
         for pid in held.pids() {
             tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
         }
+        self.hold_destroyers(tree, degraded);
         if let Some(tracer) = &mut self.tracer
             && let Err(error) = tracer.attach(pid)
         {

@@ -12,12 +12,16 @@ use belay_journal::Writer;
 use belay_sys::Exit;
 use belay_trace::Tracer;
 
+use super::agent::{self, Answerer, Helpers};
 use super::captures::{Captures, Job};
-use super::confine::Den;
+use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
+use super::held::Holds;
 use super::record::{ProcessName, RunRecord, RunState};
+use super::refusals::Commands;
 use super::start::Streams;
+use super::storm::Deletions;
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use super::unseen;
@@ -53,11 +57,16 @@ pub(super) struct Supervisor<'w> {
     pub(super) pump: Option<std::thread::JoinHandle<()>>,
     pub(super) env: Vec<Vec<u8>>,
     pub(super) den: Den,
+    pub(super) helpers: Helpers,
+    pub(super) answerer: Option<Answerer>,
+    pub(super) deletions: Deletions,
+    pub(super) commands: Commands,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
     pub(super) triggers: Triggers,
     pub(super) captures: Captures,
+    pub(super) holds: Holds,
     jobs: Option<Sender<Job>>,
     pub(super) tally: Tally,
     /// The command's own end, as the tracer saw it.
@@ -65,8 +74,8 @@ pub(super) struct Supervisor<'w> {
     pub(super) unexecuted: Option<i32>,
     /// Events from before the journal's first.
     pub(super) pending: Vec<Event>,
-    frozen_by: Vec<u64>,
-    kill_at: Option<Instant>,
+    pub(super) frozen_by: Vec<u64>,
+    pub(super) kill_at: Option<Instant>,
     is_over: bool,
     pub(super) time_up_at: Option<Instant>,
     next_look: Instant,
@@ -82,6 +91,11 @@ impl<'w> Supervisor<'w> {
         let control = Control::new(wakes.clone(), terminal.clone());
         control.listen(&dir).map_err(Error::run("open the control socket"))?;
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
+        let helpers = Helpers::default();
+        if let Some(answerer) = host.answerer.filter(|_| record.confinement.engine != Engine::None) {
+            agent::listen(&dir, &record.id, answerer, helpers.clone())
+                .map_err(Error::run("open the agent's socket"))?;
+        }
         record.supervisor = ProcessName::of(std::process::id());
         record.save(workspace.home().disk(), false)?;
         let now = At::from(workspace.home().options.clock.now());
@@ -98,10 +112,15 @@ impl<'w> Supervisor<'w> {
             pump: None,
             env: host.env,
             den: host.den,
+            helpers,
+            answerer: host.answerer,
+            deletions: Deletions::new(workspace.settings()),
+            commands: Commands::default(),
             tree: None,
             tracer: None,
             journal: None,
             captures: Captures::default(),
+            holds: Holds::default(),
             jobs: None,
             tally: Tally::default(),
             seen_end: None,
@@ -143,7 +162,8 @@ impl<'w> Supervisor<'w> {
     /// The loop: until the command ended, or a watch is stopped.
     pub(super) fn attend(&mut self) {
         while !self.is_over {
-            match self.inbox.recv_timeout(TICK) {
+            let rest = self.holds.deadline().map(|at| at.saturating_duration_since(Instant::now()));
+            match self.inbox.recv_timeout(rest.map_or(TICK, |rest| rest.min(TICK))) {
                 Ok(wake) => self.wake(wake),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -156,12 +176,15 @@ impl<'w> Supervisor<'w> {
         match wake {
             Wake::Events(events) => self.observed(events),
             Wake::Request(client, request) => self.asked(client, request),
-            Wake::Gone(client) => self.thaw(client, None),
-            Wake::ChildExited => self.is_over = true,
-            Wake::Taken(done) => {
-                let taken = self.captures.done(*done, self.tracer.is_some());
-                self.happened(vec![self.event(What::Snapshot(taken))]);
+            Wake::Gone(client) => {
+                self.thaw(client, None);
+                self.without_a_person();
             }
+            Wake::Refused(refusal) => self.refused(&refusal),
+            Wake::Undone(failed) => self.undone(failed),
+            Wake::ChildExited => self.is_over = true,
+            Wake::Held(held) => self.held(held),
+            Wake::Taken(done) => self.taken(*done),
         }
     }
 
@@ -170,6 +193,7 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
+        self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
             self.stop("stopped", false);
@@ -182,6 +206,7 @@ impl<'w> Supervisor<'w> {
             self.kill_at = None;
             self.kill();
         }
+        self.look_after_held(now);
         let at = self.now();
         if now >= self.next_look {
             self.next_look = now + LOOK;
@@ -197,10 +222,13 @@ impl<'w> Supervisor<'w> {
 
     /// Hands the next snapshot to the thread that takes them.
     fn take_next(&mut self) {
-        let Some(jobs) = &self.jobs else { return };
+        let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            self.holds.begun();
             // The thread outlives the sender.
             let _ = jobs.send(job);
+        } else if !self.captures.is_busy() {
+            self.holds.release();
         }
     }
 
@@ -214,7 +242,7 @@ impl<'w> Supervisor<'w> {
     }
 
     /// Takes in every event that already happened; other wakes wait their turn.
-    fn catch_up(&mut self) {
+    pub(super) fn catch_up(&mut self) {
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }
@@ -230,8 +258,14 @@ impl<'w> Supervisor<'w> {
 
     /// Takes in events, in order.
     pub(super) fn happened(&mut self, events: Vec<Event>) {
+        let mut named = Vec::new();
         for event in &events {
             self.tally.observe(event);
+            if let What::Exec(exec) = &event.what {
+                named.extend(self.holds.named(exec.pid, exec.command));
+            }
+            self.deletions.observe(event);
+            self.commands.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
@@ -245,6 +279,9 @@ impl<'w> Supervisor<'w> {
         if let Some(journal) = &self.journal {
             journal.append(events);
         }
+        if !named.is_empty() {
+            self.happened(named);
+        }
     }
 
     fn asked(&mut self, client: u64, request: Request) {
@@ -252,6 +289,7 @@ impl<'w> Supervisor<'w> {
             Request::Attach(size) => {
                 self.resize(size);
                 self.control.show_terminal(client, &self.recent.bytes());
+                self.tell_of_storm(client);
                 // A program that fills the screen draws it anew for whoever comes.
                 self.signal_foreground(SIGWINCH);
             }
@@ -266,6 +304,7 @@ impl<'w> Supervisor<'w> {
                 self.thaw(client, rewound);
                 self.control.answer(client, &Answer::Thawed);
             }
+            Request::Decide(decision) => self.decide(decision),
             Request::Status => {
                 self.record.totals = self.tally.totals;
                 self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
@@ -289,6 +328,8 @@ impl<'w> Supervisor<'w> {
     }
 
     fn freeze(&mut self, client: u64) {
+        // Who waits in the middle of an `execve` cannot be frozen; let in, it freezes before its first instruction.
+        self.holds.release();
         let pid = self.control.pid_of(client);
         let frozen = match &mut self.tree {
             Some(tree) if self.frozen_by.is_empty() => tree.freeze(pid),
@@ -305,7 +346,7 @@ impl<'w> Supervisor<'w> {
     }
 
     /// Lets the run go on if this client was the last that held it.
-    fn thaw(&mut self, client: u64, rewound: Option<Rewound>) {
+    pub(super) fn thaw(&mut self, client: u64, rewound: Option<Rewound>) {
         let held = self.frozen_by.len();
         if held > 0 {
             self.catch_up();
@@ -393,14 +434,15 @@ impl<'w> Supervisor<'w> {
         asks.into_iter().for_each(|ask| self.captures.ask(ask));
         self.finish_snapshots();
         if self.workspace.settings().disabled_by().is_none() {
-            let why = "after the run".to_owned();
-            self.captures.ask(Ask { kind: Kind::Final, command: None, before: false, pooled: false, why });
+            self.captures.ask(Ask::new(Kind::Final, None, "after the run"));
             self.finish_snapshots();
         }
         if let Some(tracer) = self.tracer.take() {
             tracer.stop();
         }
         self.drain();
+        let nameless = self.holds.nameless(None);
+        self.happened(nameless);
         self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();
@@ -456,6 +498,7 @@ impl<'w> Supervisor<'w> {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
             left: left.into_iter().map(|pid| (pid, tree::command_of(pid))).collect(),
+            refused: self.tally.refused(),
             by_command: self.tally.deeds(),
             doers: self.tally.doers(),
             paths: self.tally.paths(),
@@ -463,7 +506,9 @@ impl<'w> Supervisor<'w> {
             unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
-        let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join("control.sock"));
+        for socket in ["control.sock", agent::SOCKET] {
+            let _ = std::fs::remove_file(self.workspace.home().run_dir(&self.record.id).join(socket));
+        }
         saved?;
         result
     }

@@ -3,13 +3,17 @@
 //! With a control group that is one act of the kernel. Without one the descendants of this process are gone through
 //! until none is left, which works because orphans are given to it (a subreaper).
 
+use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use belay_event::Degraded;
 use belay_sys::Cgroup;
 
+use super::agent::Helpers;
+use super::halt;
 use super::record::RunLimits;
 use crate::trigger::Activity;
 
@@ -21,14 +25,14 @@ const LAST_MOMENT: Duration = Duration::from_millis(50);
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 const SIGSTOP: i32 = rustix::process::Signal::STOP.as_raw();
-const SIGCONT: i32 = rustix::process::Signal::CONT.as_raw();
 const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
 /// The processes of a run.
 pub(super) struct Tree {
     group: Option<Groups>,
-    /// A child of ours that is none of the run's.
+    /// Children of ours that are none of the run's.
     tracer: Option<u32>,
+    helpers: Helpers,
     /// Processes that were stopped by signals, to be continued.
     stopped: Vec<u32>,
     last_look: Option<(Instant, Usage)>,
@@ -66,12 +70,12 @@ impl Tree {
             let how = if reaper.is_ok() { "processes are found one by one" } else { "orphans may be missed" };
             degraded.push(Degraded { layer: "freeze".into(), why: format!("no control group: {error}; {how}") });
         });
-        Tree { group: group.ok(), tracer: None, stopped: Vec::new(), last_look: None }
+        Tree { group: group.ok(), tracer: None, helpers: Helpers::default(), stopped: Vec::new(), last_look: None }
     }
 
-    /// The same, knowing the process that traces the others.
-    pub(super) fn sparing(self, tracer: Option<u32>) -> Tree {
-        Tree { tracer, ..self }
+    /// The same, knowing the process that traces the others, and those that answer for us.
+    pub(super) fn sparing(self, tracer: Option<u32>, helpers: Helpers) -> Tree {
+        Tree { tracer, helpers, ..self }
     }
 
     /// The tracer's view of the group.
@@ -83,6 +87,12 @@ impl Tree {
     /// Where the group is.
     pub(super) fn group_path(&self) -> Option<&Path> {
         self.group.as_ref().map(|group| group.outer.path())
+    }
+
+    /// Who belongs to it, for whoever cannot ask the tree itself.
+    pub(super) fn membership(&self) -> Membership {
+        let group = self.group_path().and_then(Path::file_name).map(|name| name.as_encoded_bytes().to_vec());
+        Membership { group, forebear: std::process::id() }
     }
 
     /// Whether everything can be held still at once.
@@ -119,7 +129,8 @@ impl Tree {
             Some(group) => group.outer.pids(),
             None => belay_sys::descendants(own),
         };
-        let is_ours = |pid: &u32| *pid != own && Some(*pid) != self.tracer && is_running(*pid);
+        let is_helper = |pid: u32| Some(pid) == self.tracer || self.helpers.has(pid);
+        let is_ours = |pid: &u32| *pid != own && !is_helper(*pid) && is_running(*pid);
         found.unwrap_or_default().into_iter().filter(is_ours).collect()
     }
 
@@ -160,25 +171,11 @@ impl Tree {
             }
             return group.inner.freeze(FREEZE_TIME_MAX);
         }
-        let deadline = Instant::now() + FREEZE_TIME_MAX;
-        loop {
-            let moving: Vec<u32> =
-                self.pids().into_iter().filter(|pid| Some(*pid) != but && !is_stopped(*pid)).collect();
-            if moving.is_empty() {
-                return Ok(());
-            }
-            if Instant::now() > deadline {
-                self.thaw()?;
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "a process does not stop"));
-            }
-            for pid in moving {
-                let _ = belay_sys::signal_process(pid, SIGSTOP);
-                if !self.stopped.contains(&pid) {
-                    self.stopped.push(pid);
-                }
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
+        let mut stopped = std::mem::take(&mut self.stopped);
+        let find = || self.pids().into_iter().filter(|pid| Some(*pid) != but).collect();
+        let held = halt::stop_all(&find, FREEZE_TIME_MAX, &mut stopped);
+        self.stopped = stopped;
+        held
     }
 
     /// Lets everything go on.
@@ -186,9 +183,7 @@ impl Tree {
         if let Some(group) = &self.group {
             return group.inner.thaw();
         }
-        for pid in self.stopped.drain(..) {
-            let _ = belay_sys::signal_process(pid, SIGCONT);
-        }
+        halt::continue_all(&mut self.stopped);
         Ok(())
     }
 
@@ -221,6 +216,34 @@ impl Tree {
         let cpu_ns = usage.cpu_ns.saturating_sub(before.cpu_ns);
         let io_bytes = usage.io_bytes.saturating_sub(before.io_bytes);
         Activity { cpu_percent: cpu_ns as f64 / 1e7 / seconds, io_bytes_per_second: (io_bytes as f64 / seconds) as u64 }
+    }
+}
+
+/// Tells whether a process is one of a run.
+pub(super) struct Membership {
+    group: Option<Vec<u8>>,
+    forebear: u32,
+}
+
+impl Membership {
+    /// Whether it is.
+    pub(super) fn has(&self, pid: u32) -> bool {
+        let Some(group) = &self.group else { return self.descends(pid) };
+        let groups = std::fs::read(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        let line = groups.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"0::"));
+        line.is_some_and(|path| path.split(|byte| *byte == b'/').any(|name| name == group))
+    }
+
+    fn descends(&self, pid: u32) -> bool {
+        let mut pid = pid;
+        while pid > 1 {
+            if pid == self.forebear {
+                return true;
+            }
+            let Some(parent) = parent_of(pid) else { return false };
+            pid = parent;
+        }
+        false
     }
 }
 
@@ -272,19 +295,45 @@ impl Groups {
     }
 }
 
-/// The state letter of a process.
-fn state_of(pid: u32) -> Option<u8> {
+/// Every program of this name that the environment's `PATH` leads to, and what lies beside it for its own use.
+pub(super) fn programs_called(name: &str, env: &[Vec<u8>]) -> Vec<PathBuf> {
+    let path = env.iter().find_map(|variable| variable.strip_prefix(b"PATH=")).unwrap_or_default();
+    let dirs = path.split(|byte| *byte == b':').map(|dir| Path::new(OsStr::from_bytes(dir)));
+    let beside = |dir: &Path| {
+        let prefix = dir.parent().unwrap_or(dir).to_owned();
+        [
+            dir.join(name),
+            prefix.join(format!("lib/{name}-core/{name}")),
+            prefix.join(format!("libexec/{name}-core/{name}")),
+        ]
+    };
+    let mut found: Vec<PathBuf> = dirs.filter(|dir| dir.is_absolute()).flat_map(beside).collect();
+    found.retain(|program| program.is_file());
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// What follows the name of a process in its `stat`: its state's letter, its parent, and more.
+fn stat_of(pid: u32) -> Option<Vec<u8>> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let end = stat.iter().rposition(|byte| *byte == b')')?;
-    stat.get(end + 2).copied()
+    stat.get(end + 2..).map(<[u8]>::to_vec)
+}
+
+/// The letter of a process's state.
+pub(super) fn state_of(pid: u32) -> Option<u8> {
+    stat_of(pid)?.first().copied()
+}
+
+/// The parent of a process.
+pub(super) fn parent_of(pid: u32) -> Option<u32> {
+    let stat = stat_of(pid)?;
+    str::from_utf8(stat.split(|byte| *byte == b' ').nth(1)?).ok()?.parse().ok()
 }
 
 fn is_running(pid: u32) -> bool {
     state_of(pid).is_some_and(|state| !matches!(state, b'Z' | b'X'))
-}
-
-fn is_stopped(pid: u32) -> bool {
-    state_of(pid).is_none_or(|state| matches!(state, b'T' | b't' | b'Z' | b'X'))
 }
 
 fn usage_of(pid: u32) -> Option<Usage> {

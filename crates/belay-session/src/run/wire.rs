@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 
-use belay_event::Rewound;
+use belay_event::{Decision, Rewound, Storm};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,8 @@ pub enum Request {
     Thaw(Option<Rewound>),
     /// To be told how it stands.
     Status,
+    /// What to do about a storm of deletions that is held.
+    Decide(Decision),
 }
 
 /// What a run tells a client.
@@ -51,6 +53,8 @@ pub enum Answer {
     Thawed,
     /// How it stands.
     Status(Box<RunRecord>),
+    /// Many paths were deleted at once, and what became of it.
+    Storm(Storm),
     /// What was asked for cannot be done.
     Refused(String),
     /// The command ended; what is typed from now on is not for it.
@@ -70,6 +74,9 @@ pub struct Farewell {
     /// Processes of the run that live on, with their commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(u32, String)>,
+    /// The names of calls that were refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// Commands and how many paths each changed, the most first; only the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_command: Vec<Deed>,

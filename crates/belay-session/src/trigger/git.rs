@@ -40,7 +40,9 @@ pub(super) fn classify(argv: &[Raw]) -> Option<Git> {
         b"stash" => (![&b"list"[..], b"show", b"create"].contains(&first)).then_some(Git::Destroys),
         b"worktree" => (first == b"remove").then_some(Git::Destroys),
         b"restore" => (!has(&["--staged", "-S"]) || has(&["--worktree", "-W"])).then_some(Git::Destroys),
-        b"checkout" | b"switch" | b"rebase" => Some(Git::Destroys),
+        b"checkout" | b"switch" | b"rebase" | b"read-tree" | b"checkout-index" => Some(Git::Destroys),
+        b"rm" => (!has(&["--cached", "-n", "--dry-run"])).then_some(Git::Destroys),
+        b"merge" | b"cherry-pick" | b"revert" | b"am" => has(&["--abort", "--skip", "--quit"]).then_some(Git::Destroys),
         _ => None,
     }
 }
@@ -131,6 +133,10 @@ mod tests {
             "git worktree remove ../other",
             "git restore .",
             "git restore --staged --worktree .",
+            "git rm -rf .",
+            "git merge --abort",
+            "git cherry-pick --skip",
+            "git checkout-index -fa",
         ];
         for line in destroying {
             assert_eq!(classify(&argv(line)), Some(Git::Destroys), "{line}");
@@ -147,6 +153,8 @@ mod tests {
             "git worktree add ../x",
             "git worktree list",
             "git restore --staged .",
+            "git rm --cached f",
+            "git merge main",
             "git status",
         ];
         for line in harmless {

@@ -258,6 +258,22 @@ fn an_interval_of_nothing_is_off_and_blind_runs_are_always_looked_at() {
 }
 
 #[test]
+fn what_is_held_is_asked_for_at_once_and_not_again_when_it_is_seen() {
+    let mut run = Run::new();
+    run.write(Some(1));
+    let ask = run.triggers.held(102, &argv("git reset --hard"));
+    let wanted = Ask { before: true, held: Some(102), ..Ask::new(Kind::Auto, None, "before git reset --hard") };
+    assert_eq!(ask, Some(wanted));
+    assert_eq!(run.exec(Some(1), "git reset --hard"), (2, vec![]));
+    run.now_ms += 5_000;
+    run.write(Some(1));
+    assert_eq!(kinds(&run.exec(Some(1), "git reset --hard").1), [Kind::Auto], "one that could not be held");
+    assert_eq!(run.triggers.held(200, &argv("git status")), None);
+    let mut off = Run::with(&[("triggers.disable_before_git", "true")]);
+    assert_eq!(off.triggers.held(102, &argv("git reset --hard")), None);
+}
+
+#[test]
 fn work_is_captured_before_git_destroys_it() {
     let mut run = Run::new();
     let (_, asks) = run.exec(Some(1), "git reset --hard");

@@ -1,7 +1,9 @@
 //! A rollback that dies at any of its changes is finished by the next command, or taken back.
 
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
 use belay_session::store::LeftReason;
-use belay_session::{Error, Goal, Snapshot};
+use belay_session::{Error, Goal, Snapshot, Work};
 use belay_testkit::{Ignore, World, assert_same_world};
 
 use crate::bed::{Bed, work};
@@ -126,4 +128,85 @@ fn a_rollback_that_was_stopped_leaves_everything_as_it_was() {
     assert!(result.is_err());
     assert_same_world(&wreck, &bed.ws.walk(), Ignore::default());
     assert!(bed.open().recover(crate::bed::work()).unwrap().is_empty(), "nothing is pending");
+}
+
+/// Tells to stop when so many entries were dealt with.
+struct Impatient {
+    left: AtomicI64,
+    stop: AtomicBool,
+}
+
+impl Impatient {
+    fn after(entries: i64) -> Impatient {
+        Impatient { left: AtomicI64::new(entries), stop: AtomicBool::new(false) }
+    }
+
+    fn work(&self) -> Work<'_> {
+        Work { progress: self, stop: &self.stop }
+    }
+}
+
+impl belay_session::store::Progress for Impatient {
+    fn advance(&self, entries: u64, _bytes: u64) {
+        if self.left.fetch_sub(entries as i64, Ordering::SeqCst) <= entries as i64 {
+            self.stop.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn expect(&self, _entries: u64, _bytes: u64) {}
+}
+
+#[test]
+fn one_that_is_told_to_stop_half_way_goes_on_with_the_next_command() {
+    let bed = Bed::new();
+    bed.ws.file("kept", "1");
+    let good = bed.snap();
+    let before = bed.ws.walk();
+    for number in 0..200 {
+        bed.ws.file(format!("new{}/{number}", number % 3), "2");
+    }
+    let wreck = bed.ws.walk();
+    let files = || bed.ws.walk().len();
+    let request = crate::bed::request(Goal::To(Some(good.id.clone())), &[]);
+    let is_half = |error: &Error| matches!(error, Error::Store(belay_session::store::Error::HalfDone));
+    let halt = Impatient::after(300);
+    let result = bed.open().rewind(&request, halt.work(), &mut |_| {});
+    assert!(result.as_ref().is_err_and(is_half), "{:?}", result.err());
+    assert!(files() < wreck.len() && files() > before.len(), "{} paths", files());
+    let waiting = bed.open().interrupted().unwrap();
+    assert_eq!(waiting.iter().map(|one| &one.target).collect::<Vec<_>>(), [&good.id]);
+    let mut stops = 0;
+    loop {
+        let halt = Impatient::after(150);
+        let seen = files();
+        match bed.open().recover(halt.work()) {
+            Err(error) if is_half(&error) => stops += 1,
+            result => break assert_eq!(result.unwrap().len(), 1),
+        }
+        assert!(files() <= seen && bed.open().interrupted().unwrap().len() == 1);
+        assert!(stops < 50, "it never ends");
+    }
+    assert!(stops > 0);
+    assert_same_world(&before, &bed.ws.walk(), BUT_TIMES);
+    assert!(bed.open().interrupted().unwrap().is_empty());
+    bed.rewind(Goal::Undo).unwrap();
+    assert_same_world(&wreck, &bed.ws.walk(), BUT_TIMES);
+}
+
+#[test]
+fn what_is_foreign_keeps_its_directory_and_nothing_else() {
+    let bed = Bed::new();
+    bed.ws.file("kept", "1");
+    let good = bed.snap();
+    for number in 0..40 {
+        bed.ws.file(format!("new/{number}"), "2");
+    }
+    assert!(bed.die_rolling_back(&good, 20).is_err());
+    bed.ws.file("new/foreign", "after");
+    let recovered = bed.open().recover(work()).unwrap().remove(0);
+    assert_eq!(recovered.failed, None);
+    let left: Vec<_> = recovered.left.iter().map(|left| left.path.as_slice()).collect();
+    assert_eq!(left, [&b"new/foreign"[..]]);
+    let names: Vec<_> = std::fs::read_dir(bed.ws.join("new")).unwrap().map(|one| one.unwrap().file_name()).collect();
+    assert_eq!(names, ["foreign"]);
 }

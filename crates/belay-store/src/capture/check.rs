@@ -37,7 +37,7 @@ pub(super) fn changed_since(job: &Job<'_>, cache: &Cache) -> Result<Option<Work>
     if root.rules() != job.rules_at(b"").fingerprint() {
         return Ok(None);
     }
-    job.options.progress.expect(root.totals().0, root.totals().1);
+    job.options.progress.expect(root.totals().0, 0);
     let (next, broken, dirs) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
     let scan = || {
         let mut work = Work::new();

@@ -22,7 +22,7 @@ const FILES_PER_TASK: usize = 128;
 /// Captures the whole workspace.
 pub(super) fn everything(job: &Job<'_>) -> Result<Found> {
     let start = Start { path: Vec::new(), rules: job.judge.rules() };
-    let (mut roots, mut findings) = run(job, vec![start])?;
+    let (mut roots, mut findings) = super::guess::beside(job, || run(job, vec![start]))?;
     let Some((root, _)) = roots.pop().flatten() else {
         let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(Error::workspace("open", b".")(gone));
@@ -286,14 +286,8 @@ impl Engine<'_> {
             let State { entries, own } = std::mem::take(&mut *open.state.lock().expect("no holder panics"));
             let own = own.expect("a directory is listed before it is released");
             let path = open.path.clone();
-            let kind = hand.assemble(Assembled {
-                path,
-                record: None,
-                proof: own.proof,
-                rules: own.rules,
-                flags: own.flags,
-                entries,
-            })?;
+            let kind =
+                hand.assemble(Assembled { path, proof: own.proof, rules: own.rules, flags: own.flags, entries })?;
             let taken = (Entry { kind, ..own.entry.0 }, own.entry.1);
             let above = match &open.above {
                 Above::Slot(slot) => {

@@ -3,24 +3,37 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::Faults;
+use super::{ApplyOptions, Faults};
 
 /// Carries out changes of a workspace, one at a time.
 pub(super) struct Hands<'a> {
     faults: Option<&'a Faults>,
+    /// Who counts the changes and may stop them.
+    watch: Option<&'a ApplyOptions<'a>>,
     done: AtomicU64,
     died: AtomicBool,
 }
 
 impl<'a> Hands<'a> {
     pub(super) fn new(faults: Option<&'a Faults>) -> Hands<'a> {
-        Hands { faults, done: AtomicU64::new(0), died: AtomicBool::new(false) }
+        Hands { faults, watch: None, done: AtomicU64::new(0), died: AtomicBool::new(false) }
+    }
+
+    /// Hands whose every change is counted, and that change nothing any more once they are told to stop.
+    pub(super) fn watched(options: &'a ApplyOptions<'a>) -> Hands<'a> {
+        Hands { watch: Some(options), ..Hands::new(None) }
     }
 
     /// Makes one change.
     pub(super) fn change<T>(&self, change: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         if let Some(faults) = self.faults {
             self.consult(faults)?;
+        }
+        if let Some(options) = self.watch {
+            if options.stop.load(Ordering::Relaxed) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            options.progress.advance(1, 0);
         }
         change()
     }

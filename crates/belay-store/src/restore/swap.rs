@@ -14,6 +14,12 @@ use super::{Applied, Left, LeftReason, MtimePolicy, Step, Work, durable, split};
 use crate::error::{Error, Result};
 use crate::tree::{Entry, Kind};
 
+/// So many paths of one directory are worth more than one thread.
+const MANY: usize = 64;
+
+/// A disk that frees blocks as files go keeps whoever removes them waiting, so there are more than processors.
+const THREADS: usize = 4;
+
 /// Whether what is there is still what was captured.
 pub(super) fn is_as(stat: &Stat, entry: &Entry) -> bool {
     let meta = &entry.meta;
@@ -49,6 +55,9 @@ impl Work<'_> {
             if self.hands.died() {
                 return Err(Error::Interrupted);
             }
+            if self.stops_half_way() {
+                return Err(Error::HalfDone);
+            }
         }
         applied.changed = self.count(&done, applied);
         if self.as_root {
@@ -74,9 +83,13 @@ impl Work<'_> {
                 return;
             }
         };
+        let outcomes = self.swap_children(&dir, &children);
+        // The intent outlives this, and whoever finds it puts the directory in order.
+        if outcomes.len() < children.len() {
+            return;
+        }
         let mut changed = false;
-        for at in children {
-            let outcome = self.swap_child(&dir, at).unwrap_or_else(|error| Outcome::Left(LeftReason::of(&error)));
+        for (at, outcome) in outcomes {
             done[at as usize] = !matches!(outcome, Outcome::Left(_));
             changed |= done[at as usize];
             self.settle(at, outcome, applied);
@@ -92,6 +105,25 @@ impl Work<'_> {
                 applied.left.push(Left { path, reason: LeftReason::of(&error) });
             }
         }
+    }
+
+    /// Changes what is directly in a directory, many at a time if there are many; not all if it is told to stop.
+    fn swap_children(&self, dir: &Dir, children: &[u32]) -> Vec<(u32, Outcome)> {
+        let swap = |at: &u32| {
+            let outcome = || self.swap_child(dir, *at).unwrap_or_else(|error| Outcome::Left(LeftReason::of(&error)));
+            (!self.stops_half_way()).then(|| (*at, outcome()))
+        };
+        if children.len() < MANY {
+            return children.iter().map_while(swap).collect();
+        }
+        std::thread::scope(|scope| {
+            let parts = children.chunks(children.len().div_ceil(THREADS));
+            let threads: Vec<_> = parts.map(|part| scope.spawn(|| part.iter().map_while(swap).collect())).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<_>>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().flat_map(join).collect()
+        })
     }
 
     /// Opens a directory and makes it one in which names can be changed, unless that was done for staging.

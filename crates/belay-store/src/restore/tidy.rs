@@ -1,25 +1,31 @@
 //! Removes what a restore that was interrupted left behind under its temporary names.
 
 use std::io;
+use std::sync::atomic::Ordering;
 
 use belay_sys::{Dir, FileType, Root, Stat};
 
 use super::hands::Hands;
 use super::metadata::Thing;
-use super::{Plan, Site, check_prefix, join, split};
+use super::{ApplyOptions, Plan, Site, check_prefix, join, split};
 use crate::error::{Error, Result};
 
 /// Removes the temporary files that an interrupted restore left behind, in the directories its plan names, and gives
 /// those directories back the modes that it loosened; returns how many names were removed.
-pub fn tidy_up(root: &Root, plan: &Plan, prefix: &[u8]) -> Result<u64> {
-    check_prefix(prefix)?;
-    let hands = Hands::new(None);
+pub fn tidy_up(root: &Root, plan: &Plan, options: &ApplyOptions<'_>) -> Result<u64> {
+    check_prefix(options.prefix)?;
+    let hands = Hands::watched(options);
     let mut removed = 0;
     for site in &plan.sites {
+        if options.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
         // A directory that is gone, or that cannot be entered any more, holds nothing of ours that could be reached.
         if let Ok(dir) = root.dir(&site.path) {
-            let tidied = tidy_site(root, &hands, &dir, site, prefix);
-            removed += tidied.map_err(Error::workspace("tidy up", &site.path))?;
+            removed += match tidy_site(root, &hands, &dir, site, options.prefix) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(Error::Interrupted),
+                tidied => tidied.map_err(Error::workspace("tidy up", &site.path))?,
+            };
         }
     }
     Ok(removed)

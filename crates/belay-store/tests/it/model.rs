@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_store::{
-    Algorithm, ApplyOptions, CaptureOptions, Captured, Filter, Limits, Manifest, MtimePolicy, Quiet, Root, Scope,
-    Source, Store, View, apply, capture, plan, preview,
+    Algorithm, ApplyOptions, CaptureOptions, Captured, Filter, Limits, Manifest, MtimePolicy, OnStop, Quiet, Root,
+    Scope, Source, Store, View, apply, capture, plan, preview,
 };
 use belay_testkit::{Ignore, Kind, TempWorkspace, World, assert_same_world, diff_worlds};
 use proptest::prelude::*;
@@ -98,6 +98,7 @@ impl Model {
             prefix: b".belay-restore-",
             progress: &Quiet,
             stop: &self.stop,
+            on_stop: OnStop::OldState,
             faults: None,
         };
         let wrecked = self.ws.walk();

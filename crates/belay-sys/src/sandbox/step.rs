@@ -146,6 +146,13 @@ pub enum Step {
     Restrict,
     /// Adds a filter of system calls.
     Filter(Vec<Instruction>),
+    /// Adds a filter of which somebody is told, or another one where somebody else is told already; the last step.
+    Notify {
+        /// The filter.
+        program: Vec<Instruction>,
+        /// The other one.
+        otherwise: Vec<Instruction>,
+    },
 }
 
 /// A resource that can be limited.
@@ -171,6 +178,8 @@ pub(super) struct Place {
     pub(super) root: RawFd,
     /// The ruleset, or -1.
     pub(super) ruleset: RawFd,
+    /// Where refused calls are told, or -1.
+    pub(super) listener: RawFd,
 }
 
 type Done = Result<(), Errno>;
@@ -200,6 +209,13 @@ impl Step {
             Step::AllowStreams { access } => allow_streams(place, *access),
             Step::Restrict => kernel::landlock_restrict(place.ruleset),
             Step::Filter(program) => kernel::add_filter(program),
+            Step::Notify { program, otherwise } => match kernel::add_told_filter(program) {
+                Ok(listener) => {
+                    place.listener = listener;
+                    Ok(())
+                }
+                Err(_) => kernel::add_filter(otherwise),
+            },
         }
     }
 }
@@ -279,8 +295,16 @@ fn make_file(place: &Place, path: &CStr, mode: u32, bytes: &[u8]) -> Done {
 }
 
 fn bind(directory: BorrowedFd<'_>, from: &CStr, place: &Place, to: &CStr, attributes: Attributes) -> Done {
+    // Whoever looked at the path found no link on it; one that is there now was put there by somebody else.
+    let found = rustix::fs::openat2(
+        directory,
+        from,
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    )?;
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    let tree = rustix::mount::open_tree(directory, from, flags)?;
+    let tree = rustix::mount::open_tree(&found, c"", flags | OpenTreeFlags::AT_EMPTY_PATH)?;
     kernel::set_mount_attributes(tree.as_raw_fd(), u64::from(attributes.flags().bits()), true)?;
     attach(place, &tree, to)
 }

@@ -8,7 +8,8 @@ use crate::commands::run::ended;
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::past;
-use crate::relay::{Endings, Outcome, Screen, relay};
+use crate::relay::{Endings, News, Outcome, Screen, relay};
+use crate::summary;
 
 /// Come back to a run that goes on by itself
 ///
@@ -52,7 +53,13 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     } else {
         context.ui.say(format_args!("{} has no terminal; waiting for its end. Ctrl-C leaves it going on.", record.id));
     }
-    match relay(client, &screen, Endings::Leave, &mut |_| {}).map_err(gone)? {
+    match relay(client, &screen, Endings::Leave, &mut |news| {
+        if let News::Storm(..) = news {
+            summary::tell(context, &news);
+        }
+    })
+    .map_err(gone)?
+    {
         Outcome::Ended(farewell) => ended(context, &workspace, &farewell),
         Outcome::Detached => {
             context.ui.say(format_args!("\n{0} goes on; `belay stop {0}` ends it.", record.id));

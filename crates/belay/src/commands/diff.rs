@@ -33,25 +33,39 @@ pub(crate) struct Args {
     #[arg(last = true, value_name = "PATH")]
     paths: Vec<std::path::PathBuf>,
 
+    #[command(flatten)]
+    style: Style,
+}
+
+/// How differences are shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Style {
     /// Count changed lines instead of showing them
     #[arg(long, conflicts_with = "name_only")]
-    stat: bool,
+    pub(crate) stat: bool,
 
     /// Only name what changed
     #[arg(long)]
-    name_only: bool,
+    pub(crate) name_only: bool,
 
     /// Show each file of a `.git` that came or went as a whole, too
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
 
     /// Exit with 1 when something differs
     #[arg(long)]
-    exit_code: bool,
+    pub(crate) exit_code: bool,
 
     /// Show N lines around each change
     #[arg(short = 'U', long = "unified", value_name = "N", default_value_t = 3)]
-    context: usize,
+    pub(crate) context: usize,
+}
+
+impl Args {
+    /// Whether content is shown, and not only the names of what differs.
+    pub(crate) fn shows_content(&self) -> bool {
+        !self.style.stat && !self.style.name_only
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -80,19 +94,19 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let differs = !changes.is_empty();
     let comparison = Comparison { workspace: &workspace, before: &before, after: &after };
     let mut out = context.ui.paged();
-    write(context, &mut out, &comparison, changes, &args)?;
+    write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;
     if !unknown.is_empty() {
         let paths = quantity::count(unknown.len() as u64, "path");
         context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));
     }
-    Ok(if args.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if args.style.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Someone who types a path where a snapshot is expected is told how to say it.
 fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<Snapshot> {
     match workspace.resolve(name) {
-        Err(error @ Error::UnknownSnapshot { .. }) if context.directory()?.join(name).symlink_metadata().is_ok() => {
+        Err(error @ Error::UnknownSnapshot { .. }) if context.has_path(name)? => {
             Err(Failure::from(error).hint(format!("to compare the path: `belay diff -- {name}`")))
         }
         other => Ok(other?),
@@ -104,29 +118,31 @@ fn present(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<Tree> {
     Ok(workspace.present(context.work(&meter))?)
 }
 
-fn write(
+/// Writes the changes as they are wanted.
+pub(crate) fn write(
     context: &Context<'_>,
     out: &mut Out,
     sides: &Comparison<'_>,
     changes: Vec<Change>,
-    args: &Args,
+    paths: &[std::path::PathBuf],
+    style: &Style,
 ) -> Result<()> {
     if context.ui.json {
         return changes.iter().try_for_each(|change| out.json(&view::change_json(change)));
     }
     let is_git = |part: std::path::Component<'_>| part.as_os_str() == ".git";
-    let asks_for_git = args.paths.iter().any(|path| path.components().any(is_git));
-    let changes = if args.all || asks_for_git { changes } else { with_repositories_once(changes) };
+    let asks_for_git = paths.iter().any(|path| path.components().any(is_git));
+    let changes = if style.all || asks_for_git { changes } else { with_repositories_once(changes) };
     let changes = without_filled_directories(changes);
-    if args.name_only {
+    if style.name_only {
         return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(change).name())?));
     }
-    if args.stat {
+    if style.stat {
         return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };
     }
     let raw = !out.is_terminal();
     for change in changes.into_iter().flat_map(patch::split_retyped) {
-        patch::write_change(out, sides, &change, args.context, raw)?;
+        patch::write_change(out, sides, &change, style.context, raw)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use belay_session::Error;
+use belay_session::{Error, Home, Workspace};
 use serde_json::json;
 
 use crate::context::Context;
@@ -29,8 +29,17 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace(&home)?;
-    let record =
-        home.find_run(args.run.as_deref(), &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?;
+    discard(context, &home, &workspace, args.run.as_deref())
+}
+
+/// The same for whoever decided so in a review.
+pub(crate) fn discard(
+    context: &Context<'_>,
+    home: &Home,
+    workspace: &Workspace<'_>,
+    run: Option<&str>,
+) -> Result<ExitCode> {
+    let record = home.find_run(run, &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?;
     if record.is_live() {
         return Err(Failure::refused(format!("{} goes on", record.id)).untouched().hint("`belay stop` ends it"));
     }

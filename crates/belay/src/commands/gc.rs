@@ -28,7 +28,9 @@ Examples:
 /// Collects, and says what it gave back.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.settled_home()?;
-    let collected = home.gc(args.dry_run)?;
+    let meter = context.ui.meter("Collecting").counting("object");
+    let collected = home.gc_telling(args.dry_run, &meter)?;
+    drop(meter);
     let report = collected.report;
     if context.ui.json {
         context.ui.print_json(&json!({

@@ -50,6 +50,14 @@ pub(crate) struct Args {
     all: bool,
 }
 
+impl Args {
+    /// Whether an agent may ask for this from inside its run.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        let Args { run, follow, files: _, no_files: _, command: _, all: _ } = self;
+        run.is_none() && !follow
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   belay log

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::past;
 
 /// Show what a run's terminal showed
 ///
@@ -40,7 +41,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Prints the log.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = home.find(&context.directory()?, &context.sources()?)?.map(|workspace| workspace.id().to_owned());
+    let workspace = past::workspace_here(context, &home);
     let is_here = |id: &str| workspace.as_deref().is_none_or(|here| here == id);
     let record = home.find_run(args.run.as_deref(), &|run| is_here(&run.workspace) && !run.is_watch())?;
     let path = home.run_dir(&record.id).join("console.log");

@@ -1,21 +1,29 @@
-//! `belay review`: what an ephemeral run wrote, to be applied in whole, in part or not at all.
+//! `belay review`: what an ephemeral run wrote, to be applied in whole, by file, by hunk or not at all.
 
+use std::collections::HashMap;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::Goal;
+use belay_session::{Choice, Draft, RunRecord, Workspace};
+use serde_json::{Value, json};
 
+use crate::bring::{bring, carry_out, write_plan};
+use crate::choose::{choose, is_any_left};
+use crate::commands::discard;
 use crate::commands::rollback::How;
 use crate::context::Context;
-use crate::error::{Failure, Result};
-use crate::rewind::rewind;
+use crate::error::{Failure, Kind, Result};
+use crate::hunks::{Fate, Hunks};
+use crate::ui::style;
 use crate::view;
 
-/// Show what an ephemeral run wrote, and apply it
+/// Show what an ephemeral run wrote, and apply all, some or none of it
 ///
-/// What a run with `--ephemeral` wrote is kept apart from the workspace. Here it becomes a snapshot; without --apply it is
-/// shown what applying would change, and nothing happens. Applying is a rollback to that snapshot, of the paths that the run changed
-/// and no others: the present is captured first, and `belay undo` takes it back. It can be done in parts, and again.
+/// What a run with `--ephemeral` wrote is kept apart from the workspace. Here it becomes a snapshot. On a terminal you are asked
+/// about each hunk, with the keys of `git add -p`; elsewhere, or with a flag, it is shown what applying would change. What is
+/// applied is merged with whatever changed in the workspace since: the present is captured first, and `belay undo`
+/// takes it back. It can be done in parts, again, and while the run still goes on.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -23,9 +31,25 @@ pub(crate) struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Apply it; on a terminal, after a question
+    /// Apply it; on a terminal, after one question for all of it
     #[arg(long)]
     apply: bool,
+
+    /// Apply hunks of a file by their numbers, such as src/main.rs:2 or src/main.rs:1,3
+    #[arg(long, value_name = "PATH:N", conflicts_with_all = ["apply", "all", "none"])]
+    apply_hunk: Vec<String>,
+
+    /// Apply everything
+    #[arg(long, conflicts_with_all = ["paths", "none"])]
+    all: bool,
+
+    /// Apply nothing, and discard what was written as `belay discard` does
+    #[arg(long, conflicts_with_all = ["paths", "apply"])]
+    none: bool,
+
+    /// Show every hunk with its number
+    #[arg(short, long)]
+    patch: bool,
 
     /// The run; the latest ephemeral one of this workspace by default
     #[arg(long, value_name = "RUN")]
@@ -38,35 +62,160 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   belay run --ephemeral -- ./agent.sh
-  belay review
+  belay review                               hunk by hunk
+  belay review --patch
   belay review --apply src/main.rs
-  belay review --apply -y
+  belay review --apply-hunk src/main.rs:1,3 -y
+  belay review --all -y
   belay discard";
 
 /// Shows or applies what was written.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace(&home)?;
+    if args.none {
+        return discard::discard(context, &home, &workspace, args.run.as_deref());
+    }
     let record =
         home.find_run(args.run.as_deref(), &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?;
+    let draft = draft(context, &workspace, &record, &args)?;
+    let wants = args.apply || args.all;
+    if wants && !args.how.dry_run && record.is_live() {
+        context.ui.warn(format_args!("{} goes on, and may see what is applied beneath what it wrote", record.id));
+    }
+    if !args.apply_hunk.is_empty() {
+        let choices = by_number(&workspace, &draft, &args.apply_hunk)?;
+        return bring(context, &workspace, &draft, &choices, &args.how);
+    }
+    if wants {
+        return bring(context, &workspace, &draft, &HashMap::new(), &args.how);
+    }
+    if context.ui.is_interactive() && !args.how.dry_run && !args.patch && !draft.changes.is_empty() {
+        let choices = choose(context, &workspace, &draft)?;
+        if !is_any_left(&draft, &choices) {
+            context.ui.say("Nothing was applied.");
+            return Ok(ExitCode::SUCCESS);
+        }
+        return carry_out(context, &workspace, &draft, &choices, &args.how);
+    }
+    show(context, &workspace, &record, &draft, args.patch)
+}
+
+fn draft(context: &Context<'_>, workspace: &Workspace<'_>, record: &RunRecord, args: &Args) -> Result<Draft> {
     let meter = context.ui.meter("Looking");
-    let written = workspace.written(&record, context.work(&meter))?;
-    drop(meter);
-    let wanted = context.all_beneath(&workspace, &args.paths)?;
-    let mut paths = written.paths;
-    paths.retain(|path| wanted.is_empty() || wanted.iter().any(|wanted| is_within(path, wanted)));
-    if let Some(unknown) = wanted.iter().find(|wanted| !paths.iter().any(|path| is_within(path, wanted))) {
+    let written = workspace.written(record, context.work(&meter))?;
+    let mut wanted = context.all_beneath(workspace, &args.paths)?;
+    for one in &args.apply_hunk {
+        let (path, _) = split(one)?;
+        wanted.push(context.beneath(workspace, path.as_ref())?);
+    }
+    if let Some(unknown) = wanted.iter().find(|wanted| !written.paths.iter().any(|path| is_within(path, wanted))) {
         let name = view::relative(unknown);
         return Err(Failure::not_found(format!("{} did not write {name}", record.id)).untouched());
     }
-    if !args.apply && !context.ui.json {
-        context.ui.say(format_args!(
-            "{} wrote this; `belay diff @latest {}` shows every line.",
-            record.id, written.snapshot.id
-        ));
+    let incoming = workspace.incoming_of(record, &written, wanted)?;
+    Ok(workspace.draft(incoming, context.work(&meter))?)
+}
+
+/// `PATH:N,M` as it was typed.
+fn split(text: &str) -> Result<(&str, Vec<usize>)> {
+    let unclear =
+        || Failure::new(Kind::Usage, format!("{text} does not name hunks, such as src/main.rs:1,3")).untouched();
+    let (path, numbers) = text.rsplit_once(':').ok_or_else(unclear)?;
+    let numbers: Option<Vec<usize>> = numbers.split(',').map(|number| number.parse().ok()).collect();
+    Ok((path, numbers.ok_or_else(unclear)?))
+}
+
+/// What is chosen if only these hunks are; a path is named from the workspace's root or from here.
+fn by_number(workspace: &Workspace<'_>, draft: &Draft, wanted: &[String]) -> Result<HashMap<Vec<u8>, Choice>> {
+    let mut choices = HashMap::new();
+    for change in &draft.changes {
+        let mut numbers = Vec::new();
+        for one in wanted {
+            let (path, some) = split(one)?;
+            if change.path == path.as_bytes() || change.path.ends_with(format!("/{path}").as_bytes()) {
+                numbers.extend(some);
+            }
+        }
+        let Some([before, after]) = workspace.texts(draft, &change.path)?.filter(|_| !numbers.is_empty()) else {
+            let is_directory = change
+                .after
+                .as_ref()
+                .is_some_and(|entry| entry.kind.file_type() == belay_session::store::FileType::Dir);
+            if numbers.is_empty() && !is_directory {
+                choices.insert(change.path.clone(), Choice::Leave);
+            }
+            continue;
+        };
+        let hunks = Hunks::of(&before, &after);
+        let groups = hunks.groups();
+        let mut fates = vec![Fate::Left; hunks.runs()];
+        for number in numbers {
+            let group = number.checked_sub(1).and_then(|at| groups.get(at)).ok_or_else(|| {
+                let (path, count) = (view::relative(&change.path), groups.len());
+                Failure::not_found(format!("{path} has no hunk {number}; its hunks are numbered to {count}"))
+                    .untouched()
+            })?;
+            fates[group.clone()].fill(Fate::Taken);
+        }
+        if fates.contains(&Fate::Left) {
+            choices.insert(change.path.clone(), Choice::Content(hunks.with(&fates)));
+        }
     }
-    let how = How { dry_run: args.how.dry_run || !args.apply, ..args.how };
-    rewind(context, &workspace, Goal::To(Some(written.snapshot.id)), paths, &how)
+    Ok(choices)
+}
+
+fn show(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    record: &RunRecord,
+    draft: &Draft,
+    patch: bool,
+) -> Result<ExitCode> {
+    if context.ui.json {
+        let changes = draft.changes.iter().map(|change| {
+            let mut value = view::change_json(change);
+            value["hunks"] = hunks_json(workspace, draft, &change.path)?;
+            Ok(value)
+        });
+        let changes = changes.collect::<Result<Vec<Value>>>()?;
+        let conflicts: Vec<String> = draft.conflicts.iter().map(|one| view::relative(&one.path)).collect();
+        let (run, snapshot) = (&record.id, &draft.incoming.theirs.id);
+        context
+            .ui
+            .print_json(&json!({ "run": run, "snapshot": snapshot, "changes": changes, "conflicts": conflicts }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = context.ui.paged();
+    write_plan(&mut out, draft, usize::MAX)?;
+    for change in draft.changes.iter().filter(|_| patch) {
+        let Some([before, after]) = workspace.texts(draft, &change.path)? else { continue };
+        let hunks = Hunks::of(&before, &after);
+        for (at, group) in hunks.groups().iter().enumerate() {
+            let heading = style::HEADING;
+            writeln!(out, "{heading}{}:{}{heading:#}", view::relative(&change.path), at + 1)?;
+            hunks.write(&mut out, group)?;
+        }
+    }
+    out.finish()?;
+    if !draft.changes.is_empty() {
+        context.ui.say("Nothing was changed; --apply applies it, --patch shows every hunk.");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn hunks_json(workspace: &Workspace<'_>, draft: &Draft, path: &[u8]) -> Result<Value> {
+    let Some([before, after]) = workspace.texts(draft, path)? else { return Ok(json!([])) };
+    let hunks = Hunks::of(&before, &after);
+    let text = |(sign, line): (char, &[u8])| {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        format!("{sign}{}", String::from_utf8_lossy(line))
+    };
+    let one = |(at, group): (usize, &std::ops::Range<usize>)| {
+        let lines: Vec<String> = hunks.lines(group).into_iter().map(text).collect();
+        json!({ "number": at + 1, "header": hunks.header(group), "lines": lines })
+    };
+    Ok(hunks.groups().iter().enumerate().map(one).collect())
 }
 
 fn is_within(path: &[u8], outer: &[u8]) -> bool {

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use belay_session::store::MtimePolicy;
 use belay_session::{Error, Goal, Workspace};
 use serde_json::json;
 
@@ -36,6 +37,14 @@ pub(crate) struct Args {
     how: How,
 }
 
+impl Args {
+    /// Whether an agent may ask for this from inside its run.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        let Args { snapshot: _, paths: _, to, how: _ } = self;
+        to.is_none()
+    }
+}
+
 /// How to go about a change of the workspace.
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
@@ -61,6 +70,15 @@ pub(crate) enum Mtime {
     Exact,
     /// The present
     Fresh,
+}
+
+impl From<Mtime> for MtimePolicy {
+    fn from(mtime: Mtime) -> MtimePolicy {
+        match mtime {
+            Mtime::Exact => MtimePolicy::Exact,
+            Mtime::Fresh => MtimePolicy::Fresh,
+        }
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -91,7 +109,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 /// Someone who types a path where a snapshot is expected is told how to say it.
 fn check_name(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<()> {
     match workspace.resolve(name) {
-        Err(error @ Error::UnknownSnapshot { .. }) if context.directory()?.join(name).symlink_metadata().is_ok() => {
+        Err(error @ Error::UnknownSnapshot { .. }) if context.has_path(name)? => {
             let base = workspace.timeline()?.base().map_or_else(|| "SNAP".to_owned(), |base| base.id.clone());
             Err(Failure::from(error).hint(format!("to bring back the path: `belay restore {base} {name}`")))
         }
@@ -100,7 +118,8 @@ fn check_name(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> R
     }
 }
 
-fn extract(
+/// Writes a snapshot, or some paths of it, into a directory that is new or empty.
+pub(crate) fn extract(
     context: &Context<'_>,
     workspace: &Workspace<'_>,
     name: Option<&str>,

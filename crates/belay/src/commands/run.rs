@@ -154,7 +154,7 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_or_new(&home, &directory, args.here)?;
     let screen = if args.detach { Screen::none() } else { Screen::find() };
-    let confinement = confinement(context, &args, workspace.confinement_engine(), &directory)?;
+    let confinement = confinement(context, &args, &workspace, &directory)?;
     let plan = RunPlan {
         argv,
         cwd: directory.as_os_str().as_bytes().to_vec(),
@@ -175,7 +175,7 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         client.ask(&Request::Attach(size)).map_err(|error| lost(&record, &error))?;
     }
     let screen = if has_terminal { screen } else { Screen::none() };
-    let outcome = relay(client, &screen, Endings::PassOn, &mut |run| summary::begin(context, run));
+    let outcome = relay(client, &screen, Endings::PassOn, &mut |news| summary::tell(context, &news));
     match outcome.map_err(|error| lost(&record, &error))? {
         Outcome::Ended(farewell) => ended(context, &workspace, &farewell),
         Outcome::Detached => {
@@ -189,14 +189,17 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 /// What the command is confined to; a profile that is not there is an error before anything begins.
 ///
 /// Whoever says what a confined command may reach wants it confined.
-fn confinement(context: &Context<'_>, args: &Args, engine: ConfinementEngine, directory: &Path) -> Result<Confinement> {
+fn confinement(context: &Context<'_>, args: &Args, workspace: &Workspace<'_>, directory: &Path) -> Result<Confinement> {
     let engine = match args.isolation {
         Some(Isolation::Auto) => ConfinementEngine::Auto,
         Some(Isolation::Jail) => ConfinementEngine::Jail,
         Some(Isolation::None) => ConfinementEngine::None,
-        None if args.ephemeral || args.needs_jail().is_some() => ConfinementEngine::Jail,
-        None => engine,
+        None if args.ephemeral || workspace.is_layered() || args.needs_jail().is_some() => ConfinementEngine::Jail,
+        None => workspace.confinement_engine(),
     };
+    if workspace.is_layered() {
+        check_fork(args, workspace, engine)?;
+    }
     if engine == ConfinementEngine::None {
         if let Some(flag) = args.needs_jail() {
             return Err(Failure::new(Kind::Usage, format!("{flag} needs a jail, and --isolation none is none"))
@@ -221,6 +224,24 @@ fn confinement(context: &Context<'_>, args: &Args, engine: ConfinementEngine, di
         }
     }
     Ok(Confinement { engine, profile, paths, ephemeral: args.ephemeral })
+}
+
+/// A fork that is a layer can be seen in a jail only, by one run at a time.
+fn check_fork(args: &Args, workspace: &Workspace<'_>, engine: ConfinementEngine) -> Result<()> {
+    if engine != ConfinementEngine::Jail || args.ephemeral {
+        return Err(Failure::new(
+            Kind::Usage,
+            "a fork needs a jail to be seen in, and keeps what is written apart itself",
+        )
+        .untouched()
+        .hint("leave --isolation and --ephemeral out"));
+    }
+    match workspace.home().open_runs(workspace.id())?.into_iter().find(|run| run.is_live()) {
+        Some(run) => Err(Failure::refused(format!("{} goes on in this fork already", run.id))
+            .untouched()
+            .hint("make another with `belay fork`")),
+        None => Ok(()),
+    }
 }
 
 /// Starts the process that holds the run, and a connection to it.
@@ -264,6 +285,9 @@ pub(crate) fn ended(context: &Context<'_>, workspace: &Workspace<'_>, farewell: 
     if farewell.run.confinement.ephemeral {
         context.ui.say("The workspace is as it was. `belay review` shows what was written, `--apply` applies it.");
     }
+    if workspace.is_layered() {
+        context.ui.say("The workspace is as it was. `belay compare NAME` shows what the fork has, `belay pick NAME` takes it over.");
+    }
     Ok(ExitCode::from(farewell.run.exit_code().unwrap_or(BELAY_FAILED)))
 }
 
@@ -275,7 +299,13 @@ fn never_began(farewell: &Farewell) -> Result<ExitCode> {
         return Err(Failure::system(format!("{name} cannot be executed"), &error).untouched());
     }
     let why = farewell.run.because.clone().unwrap_or_else(|| "nobody knows why".to_owned());
-    Err(Failure::new(Kind::System, format!("the run did not begin: {why}")).untouched())
+    let failure = Failure::new(Kind::System, format!("the run did not begin: {why}")).untouched();
+    Err(match farewell.run.confinement.ephemeral {
+        true => failure
+            .hint("--ephemeral takes user namespaces and overlayfs; where those cannot be had, leave it out:")
+            .hint("a run without it takes a snapshot first, and `belay rollback` takes back what it did"),
+        false => failure,
+    })
 }
 
 fn lost(record: &RunRecord, error: &std::io::Error) -> Failure {

@@ -58,6 +58,14 @@ pub(crate) struct Args {
     path: Option<PathBuf>,
 }
 
+impl Args {
+    /// Whether an agent may ask for this from inside its run.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        let Args { label: _, description: _, turn: _, prompt: _, all, full, here, hash, path } = self;
+        !all && !full && !here && hash.is_none() && path.is_none()
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   belay snapshot
@@ -72,7 +80,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home_with(algorithm.unwrap_or_default())?;
     let directory = match &args.path {
         Some(path) => context.directory()?.join(path),
-        None => context.directory()?,
+        None => context.anchor()?,
     };
     if algorithm.is_some_and(|asked| home.store().algorithm() != asked) {
         return Err(Failure::refused("the store exists already, with another hash function")

@@ -32,6 +32,13 @@ enum Action {
     Delete(DeleteArgs),
 }
 
+impl Args {
+    /// Whether an agent may ask for this from inside its run.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        matches!(self.action, None | Some(Action::List(_)))
+    }
+}
+
 /// List the snapshots of the workspace, oldest first
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = LIST_EXAMPLES)]

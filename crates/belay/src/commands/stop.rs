@@ -34,7 +34,7 @@ Examples:
 /// Stops the run, and waits until it is over.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = home.find(&context.directory()?, &context.sources()?)?.map(|workspace| workspace.id().to_owned());
+    let workspace = past::workspace_here(context, &home);
     let is_here = |id: &str| workspace.as_deref().is_none_or(|here| here == id);
     let lives = |run: &RunRecord| is_here(&run.workspace) && (run.is_live() || !run.living().is_empty());
     let record = home.find_run(args.run.as_deref(), &lives).map_err(past::none_goes_on)?;

@@ -35,8 +35,15 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let den = Den {
         profiles: crate::profiles::read(context)?,
         home: context.environment.user_home.clone().unwrap_or_else(|| "/".into()),
+        program: std::env::current_exe().ok(),
     };
-    let host = Host { den, env: std::env::vars_os().map(variable).collect(), channel, stop: &STOP };
+    let host = Host {
+        den,
+        answerer: Some(super::answer::answerer),
+        env: std::env::vars_os().map(variable).collect(),
+        channel,
+        stop: &STOP,
+    };
     belay_session::supervise(&home, &context.sources()?, &args.run, host)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -41,6 +41,14 @@ pub(crate) struct Args {
     how: How,
 }
 
+impl Args {
+    /// Whether an agent may ask for this from inside its run.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        let Args { turn: _, command: _, run, step: _, how: _ } = self;
+        run.is_none()
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   belay undo                     the last rollback

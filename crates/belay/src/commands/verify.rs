@@ -67,8 +67,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 }
 
 fn check(context: &Context<'_>, home: &Home, deep: bool) -> Result<Health> {
-    let meter = context.ui.meter("Checking");
-    Ok(home.verify(deep, context.work(&meter))?)
+    let meter = context.ui.meter("Checking").counting("object");
+    Ok(home.verify(deep, Context::watched(&meter))?)
 }
 
 fn write(out: &mut Out, health: &Health, deep: bool) -> Result<()> {

@@ -39,9 +39,12 @@ fn kind_of(error: &Error) -> Kind {
         | Error::UnknownRun(_)
         | Error::NoRun
         | Error::AmbiguousRun { .. }
+        | Error::UnknownFork { .. }
+        | Error::ForkBaseGone(_)
         | Error::NothingTo(_) => Kind::NotFound,
         Error::OutsideWorkspace { .. }
         | Error::BadLabel { .. }
+        | Error::BadForkName { .. }
         | Error::Unreadable { .. }
         | Error::ConfigSyntax { .. }
         | Error::ConfigKey { .. }
@@ -56,6 +59,7 @@ fn kind_of(error: &Error) -> Kind {
         | Error::Trace(_)
         | Error::Journal(_)
         | Error::NotFrozen { .. }
+        | Error::NoOverlay { .. }
         | Error::NoPreRun(_) => Kind::System,
         _ => Kind::Refused,
     }
@@ -90,6 +94,20 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NoRun => failure.hint("`belay run -- COMMAND` protects and records one"),
         Error::UnknownRun(_) => failure.hint("`belay runs` lists them"),
         Error::NotFrozen { run, .. } => failure.hint(format!("end it with `belay stop {run}`, then try again")),
+        Error::NoOverlay { .. } => failure
+            .hint("it takes user namespaces and overlayfs; where an administrator forbids them, `belay fork --to DIR`")
+            .hint(
+                "makes a fork as a directory of its own, and `belay run` without --ephemeral still keeps the way back",
+            ),
+        Error::UnknownFork { nearest, .. } if !nearest.is_empty() => {
+            failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay forks` lists them")
+        }
+        Error::UnknownFork { .. } => failure.hint("`belay forks` lists them; `belay fork NAME` makes one"),
+        Error::ForkInUse(name) => {
+            failure.hint(format!("choose another name, or remove that one with `belay forks rm {name}`"))
+        }
+        Error::ForkOfFork => failure.hint("leave --fork out, or take it to a directory with `belay rollback --to DIR`"),
+        Error::ForkBusy { run, .. } => failure.hint(format!("wait for its end, or end it with `belay stop {run}`")),
         Error::AmbiguousSnapshot { .. } | Error::AmbiguousRun { .. } => failure.hint("type more of the id"),
         Error::NoSnapshots => failure.hint("take one with `belay snapshot`"),
         Error::LabelInUse { id, .. } => {
@@ -120,6 +138,10 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
             failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")
         }
+        Error::Exists(_) => failure.hint("name another file, or add --force to overwrite it"),
+        Error::Archive { why, .. } if why.starts_with("it holds more than") => {
+            failure.hint("raise snapshots.max_entries or snapshots.max_bytes if you trust it")
+        }
         Error::TooNew { .. } => failure.hint("use the newer belay, or another BELAY_HOME"),
         Error::ConfigKey { nearest, .. } if !nearest.is_empty() => {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay config list` shows every key")
@@ -134,7 +156,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let kind = match &error {
             StoreError::Missing(_) | StoreError::Corrupt { .. } | StoreError::TooNew { .. } => Kind::Damaged,
-            StoreError::Interrupted => Kind::Interrupted,
+            StoreError::Interrupted | StoreError::HalfDone => Kind::Interrupted,
             StoreError::StoreInWorkspace | StoreError::Busy => Kind::Refused,
             StoreError::Invalid(_) | StoreError::Pattern { .. } => Kind::Usage,
             _ => Kind::System,
@@ -154,6 +176,9 @@ impl From<StoreError> for Failure {
             }
             StoreError::TooNew { .. } => failure.untouched().hint("use the newer belay, or another BELAY_HOME"),
             StoreError::Interrupted => failure.note("the old state is in place"),
+            StoreError::HalfDone => failure
+                .note("some paths are changed and others not yet; the next belay command here goes on with it")
+                .hint("`belay undo` takes it back when that is done"),
             StoreError::Busy => failure.untouched().hint("try again when it has ended"),
             StoreError::StoreInWorkspace => failure.untouched().hint("set BELAY_HOME to a directory outside"),
             _ => failure,

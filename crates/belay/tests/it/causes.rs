@@ -7,17 +7,24 @@ use crate::world::World;
 const LINES: &str = "1\n2\n3\n4\n5\n";
 
 /// A run of three commands, far enough apart that each is followed by a snapshot; none where commands cannot be seen.
+///
+/// Without privilege the record names a command only if nobody else of the run had the processor meanwhile, which on a
+/// busy machine is a matter of luck: such a run is repeated. Where the kernel tells, there is no luck in it.
 fn run() -> Option<World> {
-    let mut world = World::new();
-    world.workspace.file("a", LINES).file("doomed", "x");
-    let script = "sed -i s/^1/X/ a; sleep 1; sh -c 'rm doomed; echo made > made'; sleep 1; sed -i s/^5/five/ a";
-    let ran = world.belay(&["run", "--", "bash", "-c", script]);
-    assert_eq!(ran.code, 0, "{ran}");
-    if command(&mut world, "made").is_none() {
-        belay_testkit::skip("nobody can see who changes a file here");
-        return None;
+    for _ in 0..6 {
+        let mut world = World::new();
+        world.workspace.file("a", LINES).file("doomed", "x");
+        let script = "sed -i s/^1/X/ a; sleep 1; sh -c 'rm doomed; echo made > made'; sleep 1; sed -i s/^5/five/ a";
+        let ran = world.belay(&["run", "--", "bash", "-c", script]);
+        assert_eq!(ran.code, 0, "{ran}");
+        let first = world.json(&["blame", "a:1"])[1]["by"][0]["command"].is_u64();
+        let certain = ran.stderr.contains("by eBPF, files by fanotify");
+        if certain || first && ["made", "doomed", "a"].iter().all(|path| command(&mut world, path).is_some()) {
+            return Some(world);
+        }
     }
-    Some(world)
+    belay_testkit::skip("nobody can see who changes a file here");
+    None
 }
 
 /// The command that touched the path last, as `belay changes` tells it.

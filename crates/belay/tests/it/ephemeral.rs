@@ -74,3 +74,77 @@ fn what_is_discarded_is_gone_but_captured() {
     assert_eq!(world.read("code"), "after\n");
     assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
 }
+
+const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
+
+/// A run that changed both ends of a file, and made another.
+fn two_hunks() -> World {
+    let mut world = World::new();
+    world.workspace.file("text", LINES).file("other", "o\n");
+    let script = "sed -i -e s/^1$/one/ -e s/12/twelve/ text; echo n > new; echo p >> other";
+    let ran = world.belay(&["run", "--ephemeral", "-q", "--", "sh", "-c", script]);
+    assert_eq!(ran.code, 0, "{ran}");
+    world
+}
+
+#[test]
+fn hunks_are_numbered_and_applied_one_by_one() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = two_hunks();
+    let shown = world.json(&["review"]);
+    let text = shown["changes"].as_array().unwrap().iter().find(|change| change["path"] == "text").unwrap();
+    assert_eq!(text["hunks"].as_array().unwrap().len(), 2, "{shown}");
+    assert_eq!(text["hunks"][1]["lines"].as_array().unwrap().last().unwrap(), "+twelve");
+    assert!(world.ok(&["review", "--patch"]).contains("text:2"));
+    // The workspace may have changed meanwhile: what is applied is merged with it.
+    world.workspace.file("text", LINES.replace("6\n", "six\n"));
+    world.ok(&["review", "--apply-hunk", "text:2", "-y"]);
+    assert_eq!(world.read("text"), LINES.replace("6\n", "six\n").replace("12", "twelve"));
+    assert!(!world.has("new"));
+    assert_eq!(world.read("other"), "o\n");
+    let unknown = world.belay(&["review", "--apply-hunk", "text:7", "-y"]);
+    assert!(unknown.code == 3 && unknown.stderr.contains("no hunk 7"), "{unknown}");
+    assert_eq!(world.belay(&["review", "--apply-hunk", "text", "-y"]).code, 2);
+    world.ok(&["review", "--all", "-y"]);
+    assert_eq!(world.read("text"), LINES.replace("6\n", "six\n").replace("12", "twelve").replacen('1', "one", 1));
+    assert!(world.has("new"));
+    let nothing = world.belay(&["review"]);
+    assert!(nothing.stdout.contains("Nothing to do"), "{nothing}");
+}
+
+#[test]
+fn a_conflict_keeps_both_and_none_discards() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = two_hunks();
+    world.workspace.file("text", LINES.replacen('1', "eins", 1));
+    let applied = world.belay(&["review", "--all", "-y"]);
+    assert_eq!(applied.code, 5, "{applied}");
+    assert!(world.read("text").starts_with("eins\n"));
+    assert!(world.has("new"), "what does not conflict is applied");
+    world.ok(&["review", "--none"]);
+    assert_eq!(world.belay(&["review"]).code, 3);
+}
+
+#[test]
+fn a_review_while_the_run_goes_on_shows_what_is_there_so_far() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("text", LINES);
+    let script = "echo 1 > early; sleep 5; rm text && echo 2 > late; sleep 1000";
+    world.ok(&["run", "--ephemeral", "--detach", "--", "sh", "-c", script]);
+    let shows = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).contains("early");
+    crate::running::until("it is shown", || shows(world.command(&["review"]).output().unwrap()));
+    world.ok(&["review", "--apply", "-y", "early"]);
+    assert_eq!(world.read("early"), "1\n");
+    // Looking does not disturb: the run can still remove what lies beneath what it wrote.
+    let shows = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).contains("late");
+    crate::running::until("it goes on", || shows(world.command(&["review"]).output().unwrap()));
+    assert!(world.has("text"));
+    world.ok(&["stop", "--now"]);
+}

@@ -135,9 +135,12 @@ fn use_an_editor(engine: &str) {
     terminal.line(&format!("{BELAY} run --isolation {engine} -q -- vim -u NONE -N text"));
     terminal.shows("first line");
     assert!(terminal.tmux(&["resize-window", "-x", "100", "-y", "40"]));
-    terminal.keys(&["Escape"]);
-    terminal.line(":put =&lines . 'x' . &columns");
-    terminal.shows("40x100");
+    // The new size reaches the editor in its own time.
+    until("the editor is told its size", || {
+        terminal.line(":put =&lines . 'x' . &columns");
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        terminal.screen().contains("40x100")
+    });
     terminal.line(":wq");
     until("it ended", || records(&world)[0]["state"] == "ended");
     terminal.line("echo code $?");
@@ -203,4 +206,37 @@ fn the_other_end_of_a_pipe_writes_whole_lines() {
     terminal.shows("key-2");
     terminal.keys(&["q"]);
     until("it ended", || records(&world).iter().filter(|run| run["state"] == "ended").count() == 2);
+}
+
+#[test]
+fn hunks_are_chosen_by_keys() {
+    if !crate::jailed::has_namespaces() {
+        return;
+    }
+    let lines: String = (1..=20).map(|number| format!("{number}\n")).collect();
+    let world = World::new();
+    world.workspace.file("a", &lines).file("b", &lines).file("c", "c\n");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    let script = "sed -i -e s/^1$/one/ -e s/^5$/five/ -e s/^20$/twenty/ a b; rm c; echo d > d";
+    terminal.line(&format!("{BELAY} run --ephemeral -q -- sh -c '{script}'; clear; {BELAY} review"));
+    terminal.shows("Apply this hunk to a [y,n,q,a,d,s,?]?");
+    terminal.line("?");
+    terminal.shows("split it into smaller hunks");
+    terminal.line("s");
+    terminal.shows("Apply this hunk to a [y,n,q,a,d,e,?]?");
+    terminal.line("n");
+    terminal.shows("+five");
+    terminal.line("y");
+    terminal.shows("+twenty");
+    terminal.line("n");
+    terminal.shows("Apply this hunk to b");
+    terminal.line("a");
+    terminal.shows("Apply this removal of c");
+    terminal.line("y");
+    terminal.shows("Apply this addition of d");
+    terminal.line("q");
+    terminal.shows("To undo: belay undo");
+    assert_eq!(world.read("a"), lines.replace("\n5\n", "\nfive\n"));
+    assert!(world.read("b").starts_with("one\n") && world.read("b").ends_with("twenty\n"));
+    assert!(!world.has("c") && !world.has("d"));
 }

@@ -1,19 +1,29 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
+mod archives;
 mod attribution;
+mod bisecting;
 mod causes;
 mod controller;
 mod demo;
 mod diff;
 mod ephemeral;
 mod erasing;
+mod forks;
 mod full_disk;
+mod held;
+mod hooks;
 mod hostile;
+mod inside;
+mod installing;
 mod interrupted;
 mod jailed;
 mod keyboard;
 mod looking;
 mod manners;
+mod mcp;
+mod mcp_client;
+mod mcp_hostile;
 mod people;
 mod places;
 mod records;
@@ -21,6 +31,8 @@ mod rewinding;
 mod running;
 mod settings;
 mod snapshots;
+mod still;
+mod storm;
 mod terminal;
 mod upkeep;
 mod watching;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use belay_store::{
     Algorithm, Applied, ApplyOptions, CaptureOptions, Error, Faults, Filter, Hash, Left, LeftReason, Limits, Manifest,
-    MtimePolicy, Plan, Quiet, RealDisk, Root, Scope, Source, Store, Time, View, apply, capture, plan, tidy_up,
+    MtimePolicy, OnStop, Plan, Quiet, RealDisk, Root, Scope, Source, Store, Time, View, apply, capture, plan, tidy_up,
 };
 use belay_testkit::TempWorkspace;
 
@@ -80,7 +80,8 @@ impl Bed {
     }
 
     pub(crate) fn options<'a>(&'a self, faults: Option<&'a Faults>) -> ApplyOptions<'a> {
-        ApplyOptions { mtime: self.mtime, prefix: PREFIX, progress: &Quiet, stop: &self.stop, faults }
+        let on_stop = OnStop::OldState;
+        ApplyOptions { mtime: self.mtime, prefix: PREFIX, progress: &Quiet, stop: &self.stop, on_stop, faults }
     }
 
     /// Captures the present and restores `target`.
@@ -97,7 +98,7 @@ impl Bed {
 
     /// What a next command does after a restore of `plan` was interrupted.
     pub(crate) fn recover(&self, plan: &Plan, target: &Manifest) -> Applied {
-        tidy_up(&self.root, plan, PREFIX).unwrap();
+        tidy_up(&self.root, plan, &self.options(None)).unwrap();
         self.rollback(target)
     }
 

@@ -49,7 +49,7 @@ fn die_everywhere(then: Then, start: u64) {
 
 /// Every path of a plan that was interrupted is as it was, as it was to be, or has some properties of each.
 fn between_old_and_new(bed: &Bed, plan: &Plan, at: u64) {
-    belay_store::tidy_up(&bed.root, plan, super::bed::PREFIX).unwrap();
+    belay_store::tidy_up(&bed.root, plan, &bed.options(None)).unwrap();
     let now = bed.snap();
     for step in &plan.steps {
         let found = View::stored(&bed.store).lookup(&now.root, &step.path).unwrap();
@@ -84,7 +84,7 @@ fn a_recovery_that_dies_is_recovered_from() {
         let plan = bed.plan(&bed.snap(), &target);
         let faults = Faults { after: AtomicU64::new(at), ..Faults::default() };
         let applied = bed.apply_with(&plan, Some(&faults));
-        belay_store::tidy_up(&bed.root, &plan, super::bed::PREFIX).unwrap();
+        belay_store::tidy_up(&bed.root, &plan, &bed.options(None)).unwrap();
         if applied.is_ok() {
             break;
         }
@@ -104,7 +104,7 @@ fn a_directory_that_was_opened_up_is_shut_again_although_it_is_not_restored() {
     for at in 1.. {
         let faults = Faults { after: AtomicU64::new(at), ..Faults::default() };
         let applied = bed.apply_with(&plan, Some(&faults));
-        belay_store::tidy_up(&bed.root, &plan, super::bed::PREFIX).unwrap();
+        belay_store::tidy_up(&bed.root, &plan, &bed.options(None)).unwrap();
         assert_eq!(bed.ws.walk()[&b"shut"[..]].mode, 0o555, "change {at}");
         bed.no_leftovers();
         if applied.is_ok() {

@@ -60,7 +60,7 @@ fn a_directory_swapped_for_a_symlink_leads_nowhere() {
         drop(swapper);
         assert_same_world(&victim, &walk(&outside), Ignore::NOTHING);
         let _ = std::fs::remove_file(bed.ws.outside().join("decoy"));
-        let _ = belay_store::tidy_up(&bed.root, &plan, super::bed::PREFIX);
+        let _ = belay_store::tidy_up(&bed.root, &plan, &bed.options(None));
         bed.rollback(&target);
     }
     assert!(swaps > 100, "only {swaps} swaps");

@@ -96,7 +96,7 @@ fn shared_packs_are_collected_like_any_other() {
         assert_sound(bed, second);
         bed.ws.remove("large");
         let (_, empty) = bed.snap_and_key(&Filter::everything(), None);
-        let options = GcOptions { dry_run: false, waste_percent_min: 1, wait: true };
+        let options = GcOptions { waste_percent_min: 1, ..GcOptions::default() };
         let report = belay_store::gc(&bed.store, &mut || Ok(vec![empty]), &options).unwrap();
         assert!(report.freed_bytes > SIZE as u64, "{report:?}");
         assert!(largest_pack(bed).metadata().unwrap().len() < 1 << 20);

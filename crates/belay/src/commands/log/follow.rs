@@ -120,6 +120,8 @@ pub(super) fn note(what: &What) -> Option<String> {
             Some(format!("{how_many} {} events were lost", text(&lost.source)))
         }
         What::Degraded(degraded) => Some(format!("weaker: {}: {}", text(&degraded.layer), text(&degraded.why))),
+        What::Denied(denied) => Some(past::denied(denied)),
+        What::Storm(storm) => Some(past::storm(storm)),
         What::RunEnded(ended) => {
             let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
             let end = match ended.ended {

@@ -122,9 +122,12 @@ impl Tree {
                 }
                 let Some(note) = follow::note(&entry.event.what) else { continue };
                 let asked = match &entry.event.what {
-                    What::Snapshot(taken) => taken.command.filter(|command| self.commands.contains_key(command)),
+                    What::Snapshot(taken) => taken.command,
+                    What::Denied(denied) => denied.command,
+                    What::Storm(storm) => storm.command,
                     _ => None,
                 };
+                let asked = asked.filter(|command| self.commands.contains_key(command));
                 if asked.is_none() && scope.only.is_some() {
                     continue;
                 }

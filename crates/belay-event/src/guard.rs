@@ -1,0 +1,52 @@
+//! What was refused, and what was held for a decision.
+
+use serde::{Deserialize, Serialize};
+
+use crate::raw::Raw;
+
+/// Something that a confined command was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denied {
+    /// The system call.
+    pub call: String,
+    /// The path that it was about, if it was about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Raw>,
+    /// What the command was told, as the kernel numbers it.
+    pub errno: i32,
+    /// Its process, as the host counts.
+    pub pid: u32,
+    /// The run's command, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<u64>,
+}
+
+/// Many deletions within a short time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storm {
+    /// How many paths that the snapshot holds are gone.
+    pub deleted: u64,
+    /// The snapshot that holds them.
+    pub snapshot: String,
+    /// The command that deleted the last of them, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<u64>,
+    /// What became of it.
+    pub decision: Decision,
+}
+
+/// What became of a storm of deletions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Decision {
+    /// The run is held until somebody decides.
+    Held,
+    /// Nobody was asked: the run goes on.
+    Noted,
+    /// Somebody let it go on.
+    Allowed,
+    /// What was deleted is back, and the run goes on.
+    Undone,
+    /// What was deleted is back, and the run was stopped.
+    Stopped,
+}

@@ -1,0 +1,109 @@
+"""What is known about a session beside its snapshots."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import Any
+
+from ._belay import ContentHash
+
+
+class SessionMetadata:
+    """Metadata of a session: its command, its chain of Merkle roots, and what it did on the network.
+
+    ``ended``, ``snapshot_count`` and ``exit_code`` may be set; the rest is given at the start or added by a method.
+    """
+
+    def __init__(self, session_id: str, command: list[str], tracked_paths: list[str]) -> None:
+        self._session_id = session_id
+        self._started = datetime.now(timezone.utc).isoformat()
+        self._command = list(command)
+        self._tracked_paths = list(tracked_paths)
+        self._merkle_roots: list[ContentHash] = []
+        self._network_events: list[dict[str, Any]] = []
+        self.ended: str | None = None
+        self.snapshot_count: int = 0
+        self.exit_code: int | None = None
+
+    @property
+    def session_id(self) -> str:
+        """The session's identifier."""
+        return self._session_id
+
+    @property
+    def started(self) -> str:
+        """When the session started, in ISO 8601 and UTC."""
+        return self._started
+
+    @property
+    def command(self) -> list[str]:
+        """The command that was executed."""
+        return list(self._command)
+
+    @property
+    def tracked_paths(self) -> list[str]:
+        """The tracked directories."""
+        return list(self._tracked_paths)
+
+    @property
+    def merkle_roots(self) -> list[ContentHash]:
+        """The Merkle root of each snapshot, in order; ``add_merkle_root`` appends to it."""
+        return list(self._merkle_roots)
+
+    @property
+    def network_events(self) -> list[dict[str, Any]]:
+        """What the session did on the network; ``set_network_events`` sets it."""
+        return [dict(event) for event in self._network_events]
+
+    def add_merkle_root(self, root: ContentHash) -> None:
+        """Appends a Merkle root to the chain."""
+        if not isinstance(root, ContentHash):
+            raise TypeError("a Merkle root is a ContentHash")
+        self._merkle_roots.append(root)
+
+    def set_network_events(self, events: list[dict[str, Any]]) -> None:
+        """Sets the network events; whatever JSON can hold may be in them."""
+        copied = json.loads(json.dumps(list(events)))
+        if not all(isinstance(event, dict) for event in copied):
+            raise TypeError("a network event is a dict")
+        self._network_events = copied
+
+    def to_json(self) -> str:
+        """The metadata as JSON text."""
+        return json.dumps(
+            {
+                "session_id": self._session_id,
+                "started": self._started,
+                "ended": self.ended,
+                "command": self._command,
+                "tracked_paths": self._tracked_paths,
+                "snapshot_count": self.snapshot_count,
+                "exit_code": self.exit_code,
+                "merkle_roots": [root.hex() for root in self._merkle_roots],
+                "network_events": self._network_events,
+            },
+            indent=2,
+        )
+
+    @staticmethod
+    def from_json(json_text: str) -> SessionMetadata:
+        """Reads what ``to_json`` wrote; ``ValueError`` if it is something else."""
+        try:
+            table = json.loads(json_text)
+            meta = SessionMetadata(table["session_id"], table["command"], table["tracked_paths"])
+            meta._started = table["started"]
+            meta.ended = table.get("ended")
+            meta.snapshot_count = table.get("snapshot_count", 0)
+            meta.exit_code = table.get("exit_code")
+            meta._merkle_roots = [ContentHash(root) for root in table.get("merkle_roots", [])]
+            meta.set_network_events(table.get("network_events", []))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not the metadata of a session: {error}") from error
+        return meta
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SessionMetadata) and self.to_json() == other.to_json()
+
+    def __repr__(self) -> str:
+        return f"SessionMetadata(session_id={self._session_id!r}, snapshot_count={self.snapshot_count})"

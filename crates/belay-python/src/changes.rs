@@ -1,0 +1,117 @@
+//! Differences of trees in the words of the Python package: created, modified, deleted, permissions_changed.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use belay_session::store::{
+    self, Entry, Kind, Left, Manifest, Node, Plan, Scope, Sides, Store, View, What, diff, relinked,
+};
+
+use crate::error::Result;
+use crate::values::{Change, ChangeKind};
+
+/// What differs between two trees of the store, but for what was left and lies beneath it.
+pub(crate) fn between(
+    store: &Store,
+    root: &Path,
+    before: &Manifest,
+    after: &Manifest,
+    left: &[Left],
+) -> Result<Vec<Change>> {
+    let left: HashSet<&[u8]> = left.iter().map(|left| left.path.as_slice()).collect();
+    let view = View::stored(store);
+    let sides = Sides { before: view, before_root: &before.root, after: view, after_root: &after.root };
+    let mut changes = Vec::new();
+    diff(&sides, &Scope::default(), &mut |change: store::Change| {
+        if !is_beneath(&change.path, &left) {
+            let what = change.what();
+            changes.extend(describe(root, &change.path, change.before.as_ref(), change.after.as_ref(), &what));
+        }
+        Ok(())
+    })?;
+    let named: HashSet<_> = changes.iter().map(|change| change.path.clone()).collect();
+    for path in relinked(&before.links(store)?, &after.links(store)?) {
+        let (old, new) = (view.lookup(&before.root, &path)?, view.lookup(&after.root, &path)?);
+        let what = What { links: true, ..What::default() };
+        let change = describe(root, &path, old.as_ref(), new.as_ref(), &what);
+        changes.extend(change.filter(|change| !named.contains(&change.path) && !is_beneath(&path, &left)));
+    }
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+/// Everything of a tree, as if its directory were empty.
+pub(crate) fn all_of(store: &Store, root: &Path, tree: &Manifest) -> Result<Vec<Change>> {
+    let empty = Arc::new(Node::default());
+    let (node, identity) = (store.algorithm().hash(&empty.encode()), empty.identity(store.algorithm()));
+    let nodes = HashMap::from([(node, empty)]);
+    let nothing = Entry { kind: Kind::Dir { node, identity, files: 0, bytes: 0 }, ..tree.root.clone() };
+    let sides = Sides {
+        before: View::with_unwritten(store, &nodes),
+        before_root: &nothing,
+        after: View::stored(store),
+        after_root: &tree.root,
+    };
+    let mut changes = Vec::new();
+    diff(&sides, &Scope::default(), &mut |change: store::Change| {
+        changes.push(change);
+        Ok(())
+    })?;
+    seen(root, &changes)
+}
+
+/// Differences that were found already.
+pub(crate) fn seen(root: &Path, found: &[store::Change]) -> Result<Vec<Change>> {
+    let one = |change: &store::Change| {
+        describe(root, &change.path, change.before.as_ref(), change.after.as_ref(), &change.what())
+    };
+    let mut changes: Vec<Change> = found.iter().filter_map(one).collect();
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(changes)
+}
+
+/// What a plan would change.
+pub(crate) fn planned(root: &Path, plan: &Plan) -> Vec<Change> {
+    let step =
+        |step: &store::Step| describe(root, &step.path, step.before.as_deref(), step.after.as_deref(), &step.what);
+    let mut changes: Vec<Change> = plan.steps.iter().filter_map(step).collect();
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes
+}
+
+/// A change as Python sees it; none for a directory that is only where others changed.
+fn describe(root: &Path, path: &[u8], before: Option<&Entry>, after: Option<&Entry>, what: &What) -> Option<Change> {
+    let kind = match what {
+        What { opaque: true, .. } => return None,
+        What { added: true, .. } => ChangeKind::Created,
+        What { removed: true, .. } => ChangeKind::Deleted,
+        What { retyped: true, .. } | What { content: true, .. } | What { links: true, .. } => ChangeKind::Modified,
+        _ => ChangeKind::PermissionsChanged,
+    };
+    let is_told_by_its_files = |entry: &&Entry| matches!(entry.kind, Kind::Dir { files: 1.., .. });
+    let came_or_went = matches!(kind, ChangeKind::Created | ChangeKind::Deleted);
+    if came_or_went && before.or(after).as_ref().is_some_and(is_told_by_its_files) {
+        return None;
+    }
+    let path = if path.is_empty() { root.to_path_buf() } else { root.join(OsStr::from_bytes(path)) };
+    let sizes = (before.map_or(Some(0), size), after.map_or(Some(0), size));
+    let size_delta = sizes.0.zip(sizes.1).map(|(before, after)| after - before);
+    Some(Change { path: path.into_os_string(), kind, size_delta })
+}
+
+fn size(entry: &Entry) -> Option<i64> {
+    match &entry.kind {
+        Kind::File { size, .. } => i64::try_from(*size).ok(),
+        Kind::Symlink(text) => i64::try_from(text.len()).ok(),
+        _ => None,
+    }
+}
+
+/// Whether the path, or a directory above it, is one of these.
+fn is_beneath(path: &[u8], left: &HashSet<&[u8]>) -> bool {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    !left.is_empty() && ends.chain([path.len()]).any(|end| left.contains(&path[..end]))
+}

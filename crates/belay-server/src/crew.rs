@@ -1,0 +1,110 @@
+//! The threads that do store work, so that the thread of the connection only reads, waits and answers.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use belay_session::store::Progress;
+use belay_session::{Work, Workspace};
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::arguments::Arguments;
+use crate::error::{Error, Result};
+use crate::mcp::Desk;
+use crate::ops::{Call, Operation};
+use crate::reply::Reply;
+
+/// How many calls are worked on at a time; a snapshot uses several threads by itself.
+pub(crate) const WORKERS: usize = 4;
+/// How often whoever waits is told how far it is.
+const PULSE: Duration = Duration::from_millis(200);
+
+/// A call that somebody waits for.
+pub(crate) struct Job {
+    pub(crate) operation: &'static Operation,
+    pub(crate) arguments: Arguments,
+    /// Set when nobody waits any more.
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) said: UnboundedSender<Said>,
+}
+
+/// What is heard of a job.
+pub(crate) enum Said {
+    /// So many entries were dealt with, of so many if that is known.
+    Progress(u64, Option<u64>),
+    /// It is over.
+    Done(Result<Reply>),
+}
+
+/// Takes jobs until nobody can send one any more.
+pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>) {
+    let mut place: Option<Workspace<'d>> = None;
+    loop {
+        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(job) = next else { return };
+        let pulse = Pulse::new(job.said.clone());
+        // A fault in one operation must not silence all others; the workspace is opened anew after it.
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            let workspace = stand(desk, &mut place)?;
+            let work = Work { progress: &pulse, stop: &job.stop };
+            (job.operation.run)(&Call { workspace, arguments: &job.arguments, work, patch: desk.patch })
+        }));
+        let done = done.unwrap_or_else(|_| {
+            place = None;
+            Err(Error::Refused(format!("{} failed in a way that should not happen", job.operation.name)))
+        });
+        // Whoever asked may be gone by now.
+        let _ = job.said.send(Said::Done(done));
+    }
+}
+
+/// The workspace, opened anew if another directory is in its place.
+fn stand<'d, 'p>(desk: &Desk<'d>, place: &'p mut Option<Workspace<'d>>) -> Result<&'p Workspace<'d>> {
+    if place.as_ref().is_some_and(|workspace| !is_there(workspace)) {
+        *place = None;
+    }
+    match place {
+        Some(workspace) => Ok(workspace),
+        None => Ok(place.insert((desk.open)()?)),
+    }
+}
+
+fn is_there(workspace: &Workspace<'_>) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let (now, own) = (std::fs::symlink_metadata(workspace.path()), workspace.root().dir_path_only(b""));
+    let own = own.and_then(|own| own.stat(b"."));
+    matches!((now, own), (Ok(now), Ok(own)) if (now.dev(), now.ino()) == (own.dev, own.ino))
+}
+
+/// Tells whoever waits how far the work is, now and then.
+struct Pulse {
+    said: UnboundedSender<Said>,
+    entries: AtomicU64,
+    expected: AtomicU64,
+    last: Mutex<Instant>,
+}
+
+impl Pulse {
+    fn new(said: UnboundedSender<Said>) -> Pulse {
+        Pulse { said, entries: AtomicU64::new(0), expected: AtomicU64::new(0), last: Mutex::new(Instant::now()) }
+    }
+}
+
+impl Progress for Pulse {
+    fn advance(&self, entries: u64, _bytes: u64) {
+        let done = self.entries.fetch_add(entries, Relaxed) + entries;
+        // A thread that finds another one telling has nothing to add.
+        let Ok(mut last) = self.last.try_lock() else { return };
+        if last.elapsed() >= PULSE {
+            *last = Instant::now();
+            let expected = Some(self.expected.load(Relaxed)).filter(|expected| *expected >= done);
+            let _ = self.said.send(Said::Progress(done, expected));
+        }
+    }
+
+    fn expect(&self, entries: u64, _bytes: u64) {
+        self.expected.store(entries, Relaxed);
+    }
+}

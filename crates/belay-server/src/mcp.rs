@@ -1,0 +1,192 @@
+//! The operations spoken as MCP, the Model Context Protocol: lines of JSON-RPC on a pair of streams.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use belay_session::{Tree, Workspace};
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, Implementation,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer, serve_server};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::arguments::{Arguments, schema};
+use crate::crew::{self, Job, Said};
+use crate::error::{Error, Result};
+use crate::ops::{Effect, OPERATIONS, Operation};
+
+/// A longer message than this is not one that anybody means.
+const LINE_BYTES_MAX: usize = 4 << 20;
+
+const INSTRUCTIONS: &str = "belay keeps snapshots of this workspace, complete to the last permission bit, and brings any \
+state of any file back. Before a risky change call snapshots_create; to see what you changed call snapshots_changes or \
+snapshot_diff; to take back one file call snapshots_revert, for everything snapshot_restore, for a whole turn \
+belay_undo. Nothing is ever lost: every change that belay makes to files is itself undone by belay_undo. Prefer these \
+tools to git reset, git checkout, git clean and git stash.";
+
+/// Writes how two trees differ as a unified diff.
+pub type Patch<'a> = dyn Fn(&Workspace<'_>, &Tree, &Tree) -> belay_session::Result<String> + Sync + 'a;
+
+/// What the server works with.
+pub struct Desk<'a> {
+    /// Opens the workspace that is meant.
+    pub open: &'a (dyn Fn() -> belay_session::Result<Workspace<'a>> + Sync),
+    /// Shows differences.
+    pub patch: &'a Patch<'a>,
+    /// Offer only what changes nothing.
+    pub read_only: bool,
+    /// The version that clients are told.
+    pub version: &'a str,
+}
+
+/// Answers on standard input and output until the input ends.
+pub fn serve(desk: &Desk<'_>) -> Result<()> {
+    let (jobs, queue) = channel();
+    let queue = Mutex::new(queue);
+    std::thread::scope(|scope| {
+        for _ in 0..crew::WORKERS {
+            scope.spawn(|| crew::work(desk, &queue));
+        }
+        // The last sender goes with the runtime, and that lets the threads go.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::Connection)?;
+        let mcp = Mcp { jobs, read_only: desk.read_only, version: desk.version.to_owned() };
+        let done = runtime.block_on(talk(mcp));
+        // A read of standard input that nobody answers must not keep the process.
+        runtime.shutdown_background();
+        done
+    })
+}
+
+async fn talk(mcp: Mcp) -> Result<()> {
+    let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
+    let transport = transport.with_max_line_length(LINE_BYTES_MAX);
+    // A client that goes away before it has said anything has done nothing wrong.
+    let Ok(service) = serve_server(mcp, transport).await else { return Ok(()) };
+    let ended = service.waiting().await;
+    ended.map(drop).map_err(|error| Error::Connection(std::io::Error::other(error)))
+}
+
+struct Mcp {
+    jobs: Sender<Job>,
+    read_only: bool,
+    version: String,
+}
+
+impl Mcp {
+    fn offered(&self) -> impl Iterator<Item = &'static Operation> {
+        let read_only = self.read_only;
+        OPERATIONS.iter().filter(move |operation| !read_only || operation.effect == Effect::Reads)
+    }
+
+    fn begin(&self, operation: &'static Operation, arguments: Arguments) -> Option<Waiting> {
+        let (said, heard) = unbounded_channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let job = Job { operation, arguments, stop: Arc::clone(&stop), said };
+        self.jobs.send(job).ok()?;
+        Some(Waiting { heard, stop })
+    }
+}
+
+/// A job that is waited for; it is told to stop when the waiting ends.
+struct Waiting {
+    heard: tokio::sync::mpsc::UnboundedReceiver<Said>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl ServerHandler for Mcp {
+    fn get_info(&self) -> ServerConfig {
+        let name = Implementation::new("belay", self.version.clone()).with_title("belay");
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(name)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.offered().map(tool).collect()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.offered().find(|operation| operation.name == name).map(tool)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(operation) = self.offered().find(|operation| operation.name == request.name) else {
+            return Err(unknown_tool(&request.name, self.read_only));
+        };
+        let arguments = match Arguments::check(operation.parameters, request.arguments.unwrap_or_default()) {
+            Ok(arguments) => arguments,
+            Err(error) => return Ok(refusal(&error).into()),
+        };
+        let gone = || ErrorData::internal_error("belay is shutting down", None);
+        let mut waiting = self.begin(operation, arguments).ok_or_else(gone)?;
+        loop {
+            let said = tokio::select! {
+                () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
+                said = waiting.heard.recv() => said,
+            };
+            match said.ok_or_else(gone)? {
+                Said::Progress(done, total) => tell(&context, done, total).await,
+                Said::Done(Ok(reply)) => {
+                    let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+                    result.structured_content = Some(reply.data);
+                    return Ok(result.into());
+                }
+                Said::Done(Err(error)) => return Ok(refusal(&error).into()),
+            }
+        }
+    }
+}
+
+async fn tell(context: &RequestContext<RoleServer>, done: u64, total: Option<u64>) {
+    let Some(token) = context.meta.get_progress_token() else { return };
+    let mut progress = ProgressNotificationParam::new(token, done as f64);
+    progress.total = total.map(|total| total as f64);
+    // Whoever does not want to hear it still gets the answer.
+    let _ = context.peer.notify_progress(progress).await;
+}
+
+/// An error that a model can read and mend, as the protocol wants it: a result, not a failure of the call.
+fn refusal(error: &Error) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(error.story())])
+}
+
+fn unknown_tool(name: &str, read_only: bool) -> ErrorData {
+    let exists = OPERATIONS.iter().any(|operation| operation.name == name);
+    let short: String = name.chars().take(100).collect();
+    let why = match read_only && exists {
+        true => format!("{short} changes something, and this server was started with --read-only"),
+        false => format!("unknown tool: {}", short.escape_debug()),
+    };
+    ErrorData::new(ErrorCode::INVALID_PARAMS, why, None)
+}
+
+fn tool(operation: &Operation) -> Tool {
+    let reads = operation.effect == Effect::Reads;
+    let annotations = ToolAnnotations::with_title(operation.title)
+        .read_only(reads)
+        .destructive(operation.effect == Effect::Overwrites)
+        .idempotent(reads || operation.idempotent)
+        .open_world(false);
+    Tool::new(operation.name, operation.description, Arc::new(schema(operation.parameters)))
+        .with_title(operation.title)
+        .with_annotations(annotations)
+}

@@ -1,0 +1,202 @@
+//! Looking at checkpoints: which there are, what differs from them, and the versions of one path.
+
+use std::collections::BTreeMap;
+
+use belay_session::store::{Change, Entry, FileType, Kind as EntryKind, Scope};
+use belay_session::{Kind, Snapshot, VersionState, Workspace};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::Call;
+use super::checkpoint::name_of;
+use crate::error::{Error, Result};
+use crate::page::{Item, Paged};
+use crate::reply::Reply;
+use crate::words::{self, age, count, seconds};
+
+/// Lists every snapshot, newest first.
+pub(super) fn list(call: &Call<'_>) -> Result<Reply> {
+    let workspace = call.workspace;
+    let timeline = workspace.timeline()?;
+    let now = workspace.home().now().timestamp();
+    let all = timeline.snapshots();
+    let mut items = Vec::with_capacity(all.len());
+    for (at, snapshot) in all.iter().enumerate().rev() {
+        let before = at.checked_sub(1).map(|at| &all[at]).filter(|_| call.arguments.flag("include_changes"));
+        items.push(listed(workspace, snapshot, before, now)?);
+    }
+    let (available, max) = workspace.manual_slots()?;
+    let head = match all.len() {
+        0 => String::new(),
+        number => format!("{}; {available} of {max} manual slots are free\n", count(number as u64, "snapshot")),
+    };
+    let extra = Map::from_iter([
+        ("manual_available".to_owned(), Value::from(available)),
+        ("manual_max".to_owned(), Value::from(max)),
+    ]);
+    let none = "no snapshots yet; snapshots_create takes one";
+    Ok(Paged { key: "checkpoints", none, items, head, extra }.reply(call.arguments))
+}
+
+fn listed(workspace: &Workspace<'_>, snapshot: &Snapshot, before: Option<&Snapshot>, now: Timestamp) -> Result<Item> {
+    let (name, hash) = (name_of(snapshot), snapshot.root.to_hex());
+    let origin = match snapshot.origin {
+        belay_session::Origin::Auto => "auto",
+        belay_session::Origin::Manual => "manual",
+    };
+    let kind = snapshot.kind.name();
+    let age = age(snapshot.created_at, now);
+    let label = snapshot.label.as_deref().map(|label| format!(" {label}")).unwrap_or_default();
+    let mut line = format!("{name}{label} ({kind}, {age}, {}, hash {})", count(snapshot.files, "file"), &hash[..12]);
+    let mut data = json!({
+        "checkpoint": name,
+        "slot": snapshot.slot,
+        "id": snapshot.id,
+        "number": snapshot.number,
+        "type": kind,
+        "origin": origin,
+        "name": snapshot.label,
+        "hash": hash,
+        "age": age,
+        "age_seconds": seconds(snapshot.created_at, now),
+        "created_at": snapshot.created_at.to_string(),
+        "files_count": snapshot.files,
+    });
+    if let Some(before) = before {
+        let changes = tally(workspace, before, snapshot)?;
+        line.push_str(&format!(": {} created, {} modified, {} deleted", changes[0], changes[1], changes[2]));
+        data["changes"] = json!({ "created": changes[0], "modified": changes[1], "deleted": changes[2] });
+    }
+    Ok((line, data))
+}
+
+/// How many files were created, modified and deleted from one snapshot to the other.
+fn tally(workspace: &Workspace<'_>, before: &Snapshot, after: &Snapshot) -> Result<[u64; 3]> {
+    let mut counts = [0; 3];
+    if before.manifest != after.manifest {
+        let (before, after) = (workspace.tree(before)?, workspace.tree(after)?);
+        for change in workspace.changes(&before, &after, &Scope::default())?.iter().filter(|change| is_told(change)) {
+            counts[operation(change) as usize] += 1;
+        }
+    }
+    Ok(counts)
+}
+
+#[derive(Clone, Copy)]
+enum Deed {
+    Created,
+    Modified,
+    Deleted,
+}
+
+impl Deed {
+    fn name(self) -> &'static str {
+        match self {
+            Deed::Created => "created",
+            Deed::Modified => "modified",
+            Deed::Deleted => "deleted",
+        }
+    }
+}
+
+fn operation(change: &Change) -> Deed {
+    match (&change.before, &change.after) {
+        (None, _) => Deed::Created,
+        (_, None) => Deed::Deleted,
+        _ => Deed::Modified,
+    }
+}
+
+/// Files, links and their like; a directory is told by what is in it, unless there is nothing.
+fn is_told(change: &Change) -> bool {
+    let is_full = |entry: &Entry| matches!(entry.kind, EntryKind::Dir { files: 1.., .. });
+    let is_dir = |entry: &Entry| entry.kind.file_type() == FileType::Dir;
+    let entries = || [&change.before, &change.after].into_iter().flatten();
+    let what = change.what();
+    !what.is_nothing()
+        && !what.opaque
+        && (!entries().all(is_dir) || (entries().count() == 1 && !entries().any(is_full)))
+}
+
+/// Each path that differs, with the newest checkpoint that it differs from.
+pub(super) fn changes(call: &Call<'_>) -> Result<Reply> {
+    let workspace = call.workspace;
+    let now = workspace.home().now().timestamp();
+    let present = workspace.present(call.work)?;
+    let timeline = workspace.timeline()?;
+    let mut found: BTreeMap<Vec<u8>, (Change, &Snapshot)> = BTreeMap::new();
+    let mut last = None;
+    // What belay saved before a rollback is no state that anybody asked to compare with.
+    for snapshot in timeline.snapshots().iter().rev().filter(|snapshot| snapshot.kind != Kind::Safety) {
+        if last.replace(snapshot.manifest) == Some(snapshot.manifest) {
+            continue;
+        }
+        if call.work.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            return Err(Error::Refused("cancelled".to_owned()));
+        }
+        for change in workspace.changes(&workspace.tree(snapshot)?, &present, &Scope::default())? {
+            if is_told(&change) && !found.contains_key(&change.path) {
+                found.insert(change.path.clone(), (change, snapshot));
+            }
+        }
+    }
+    let items = found.into_values().map(|(change, snapshot)| changed(&change, snapshot, now)).collect();
+    let none = match timeline.snapshots().is_empty() {
+        true => "no snapshots yet; snapshots_create takes one",
+        false => "nothing differs from any checkpoint",
+    };
+    Ok(Paged { key: "changes", none, items, head: String::new(), extra: Map::new() }.reply(call.arguments))
+}
+
+fn changed(change: &Change, snapshot: &Snapshot, now: Timestamp) -> Item {
+    let entry = change.after.as_ref().or(change.before.as_ref()).expect("a change has a side");
+    let size = size_of(entry);
+    let (path, op, checkpoint) = (words::path(&change.path), operation(change).name(), name_of(snapshot));
+    let age = age(snapshot.created_at, now);
+    let line = format!("{op} {path} ({size} bytes) since {checkpoint}, {age}");
+    let is_symlink = entry.kind.file_type() == FileType::Symlink;
+    let data = json!({
+        "path": path, "op": op, "size": size, "is_symlink": is_symlink, "checkpoint": checkpoint, "age": age,
+        "age_seconds": seconds(snapshot.created_at, now),
+    });
+    (line, data)
+}
+
+fn size_of(entry: &Entry) -> u64 {
+    match &entry.kind {
+        EntryKind::File { size, .. } => *size,
+        EntryKind::Symlink(text) => text.len() as u64,
+        EntryKind::Dir { bytes, .. } => *bytes,
+        _ => 0,
+    }
+}
+
+/// The versions of a path, newest first.
+pub(super) fn history(call: &Call<'_>) -> Result<Reply> {
+    let path = words::beneath(call.workspace, call.arguments.required("path"))?;
+    let now = call.workspace.home().now().timestamp();
+    let versions = call.workspace.history(&path)?;
+    let name = words::path(&path);
+    if versions.is_empty() {
+        return Ok(Reply::new(format!("no snapshot holds {name}"), json!({ "path": name, "versions": [] })));
+    }
+    let mut text = format!("{name}, newest first:");
+    let mut list = Vec::new();
+    for version in versions.iter().rev() {
+        let state = match version.state {
+            VersionState::New => "new",
+            VersionState::Modified => "modified",
+            VersionState::Unchanged => "unchanged",
+            VersionState::Deleted => "deleted",
+        };
+        let size = version.entry.as_ref().map(size_of);
+        let (checkpoint, age) = (name_of(&version.snapshot), age(version.snapshot.created_at, now));
+        let bytes = size.map(|size| format!(", {size} bytes")).unwrap_or_default();
+        text.push_str(&format!("\n{checkpoint}: {state}{bytes}, {age}"));
+        list.push(json!({
+            "checkpoint": checkpoint, "id": version.snapshot.id, "name": version.snapshot.label, "status": state,
+            "size": size, "age": age, "created_at": version.snapshot.created_at.to_string(),
+        }));
+    }
+    Ok(Reply::new(text, json!({ "path": name, "versions": list })))
+}

@@ -1,0 +1,119 @@
+//! A directory with a layer of changes above it, which a handle shows as one.
+//!
+//! Invariants: the directory beneath is never written; a handle shows what is there when it is made, so that whoever
+//! looks again makes another; what the layer holds is read as a list and never followed.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use belay_jail::{Kept, kept_changes, merged, merged_writable};
+use belay_store::Root;
+
+use crate::error::{Error, Result, chain_of};
+
+/// A directory and the changes above it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Overlay {
+    kept: Kept,
+}
+
+impl Overlay {
+    /// The layer that lies in `dir`, above `lower`.
+    pub(crate) fn new(lower: &Path, dir: &Path) -> Overlay {
+        Overlay { kept: Kept { path: lower.to_owned(), changes: dir.join("changes"), work: dir.join("work") } }
+    }
+
+    /// What a jail is told of it.
+    pub(crate) fn kept(&self) -> &Kept {
+        &self.kept
+    }
+
+    /// Whether the layer is there.
+    pub(crate) fn exists(&self) -> bool {
+        self.kept.changes.is_dir()
+    }
+
+    /// Makes an empty layer.
+    pub(crate) fn prepare(&self) -> Result<()> {
+        prepare(&self.kept).map_err(Error::path("make", &self.kept.changes))
+    }
+
+    /// Both as one directory to be read, as they are now; whoever works in it is not disturbed.
+    pub(crate) fn open(&self) -> Result<Root> {
+        let whole = merged(&self.kept).map_err(|error| Error::NoOverlay { why: chain_of(&error) })?;
+        Ok(Root::from_fd(whole))
+    }
+
+    /// The same to be written; nobody may work in it, and another handle of this kind ends this one.
+    pub(crate) fn open_writable(&self) -> Result<Root> {
+        let whole = merged_writable(&self.kept).map_err(|error| Error::NoOverlay { why: chain_of(&error) })?;
+        Ok(Root::from_fd(whole))
+    }
+
+    /// Every path of which the layer has something to say.
+    pub(crate) fn changed(&self) -> Result<Vec<Vec<u8>>> {
+        let changes = kept_changes(&self.kept).map_err(Error::path("read", &self.kept.changes))?;
+        Ok(changes.iter().map(|change| change.path().as_os_str().as_bytes().to_vec()).collect())
+    }
+
+    /// Bytes that the layer takes on the disk.
+    pub(crate) fn bytes(&self) -> u64 {
+        blocks(&self.kept.changes) * 512
+    }
+
+    /// Removes the layer with everything in it.
+    pub(crate) fn remove(&self) -> Result<()> {
+        // The kernel leaves a directory in it that nobody may enter.
+        let _ = fs::set_permissions(self.kept.work.join("work"), fs::Permissions::from_mode(0o700));
+        for directory in [&self.kept.changes, &self.kept.work] {
+            match remove_all(directory) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::path("remove", directory)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the directories that the changes go to.
+pub(crate) fn prepare(kept: &Kept) -> io::Result<()> {
+    let mode = fs::metadata(&kept.path)?.permissions();
+    for directory in [&kept.changes, &kept.work] {
+        fs::create_dir_all(directory)?;
+    }
+    // What is seen as the workspace's own mode is that of the upper layer.
+    fs::set_permissions(&kept.changes, mode)
+}
+
+/// Removes a tree of belay's own, directories that nobody may write included.
+pub(crate) fn remove_all(directory: &Path) -> io::Result<()> {
+    let Err(error) = fs::remove_dir_all(directory) else { return Ok(()) };
+    if error.kind() != io::ErrorKind::PermissionDenied {
+        return Err(error);
+    }
+    make_writable(directory)?;
+    fs::remove_dir_all(directory)
+}
+
+fn make_writable(directory: &Path) -> io::Result<()> {
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn blocks(path: &Path) -> u64 {
+    let Ok(metadata) = path.symlink_metadata() else { return 0 };
+    let inside = fs::read_dir(path).ok().filter(|_| metadata.is_dir());
+    let inside = inside.into_iter().flatten().flatten().map(|entry| blocks(&entry.path())).sum::<u64>();
+    metadata.blocks() + inside
+}

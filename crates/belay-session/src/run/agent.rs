@@ -1,0 +1,257 @@
+//! What an agent may ask of the run that it is in, over `agent.sock`: a command line of belay's, as a line of JSON.
+//!
+//! Invariants: whoever asks is taken for an enemy: lines, answers, time and the number of clients are bounded; nothing
+//! is carried out here, but by a process that decides for itself what an agent may do; one question at a time.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use belay_event::Raw;
+use serde::{Deserialize, Serialize};
+
+/// The socket's name in a run's directory.
+pub(super) const SOCKET: &str = "agent.sock";
+
+/// Longer questions are nonsense, and not worth the memory.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+/// What of an answer's text is passed on; the rest is cut off and that is said.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+const CLIENTS_MAX: usize = 8;
+/// Questions of one run: an agent that asks more is in a loop.
+const CALLS_MAX: u64 = 100_000;
+/// How long one question may take.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(300);
+/// How long a client may take to read its answer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A question.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentCall {
+    /// The words after `belay`.
+    pub argv: Vec<Raw>,
+    /// Where paths among them begin; the workspace if it is not in there.
+    #[serde(default)]
+    pub cwd: Raw,
+    /// Whether the answer may be coloured.
+    #[serde(default)]
+    pub color: bool,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum AgentAnswer {
+    /// What the command wrote, and its exit code.
+    Done {
+        /// The exit code.
+        code: u8,
+        /// Standard output.
+        out: Raw,
+        /// Standard error.
+        err: Raw,
+        /// Whether there was more than can be passed on.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
+    },
+    /// Nothing was done, and why.
+    Refused(String),
+}
+
+/// Makes the process that answers a question.
+pub type Answerer = fn(run: &str, call: &AgentCall) -> Command;
+
+/// Processes of ours that are none of the run's.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Helpers(Arc<Mutex<Vec<u32>>>);
+
+impl Helpers {
+    pub(super) fn has(&self, pid: u32) -> bool {
+        self.0.lock().expect("no holder panics").contains(&pid)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Vec<u32>)) {
+        change(&mut self.0.lock().expect("no holder panics"));
+    }
+}
+
+/// The side that answers.
+struct Desk {
+    run: String,
+    answerer: Answerer,
+    helpers: Helpers,
+    clients: AtomicUsize,
+    calls: AtomicU64,
+    busy: Mutex<()>,
+}
+
+/// Answers in the run's directory until the process ends.
+pub(super) fn listen(dir: &Path, run: &str, answerer: Answerer, helpers: Helpers) -> io::Result<()> {
+    let held = File::open(dir)?;
+    let path = by_handle(&held);
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    let desk = Arc::new(Desk {
+        run: run.to_owned(),
+        answerer,
+        helpers,
+        clients: AtomicUsize::new(0),
+        calls: AtomicU64::new(0),
+        busy: Mutex::new(()),
+    });
+    std::thread::Builder::new().name("agent".into()).spawn(move || {
+        for stream in listener.incoming().flatten() {
+            receive(&desk, stream);
+        }
+    })?;
+    Ok(())
+}
+
+/// A way to the socket that is short whatever belay's home is called, since the kernel takes 107 bytes.
+fn by_handle(dir: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", dir.as_raw_fd()))
+}
+
+fn receive(desk: &Arc<Desk>, mut stream: UnixStream) {
+    if stream.set_write_timeout(Some(PATIENCE)).is_err() {
+        return;
+    }
+    if desk.clients.fetch_add(1, Ordering::SeqCst) >= CLIENTS_MAX {
+        let _ = write_line(&mut stream, &AgentAnswer::Refused("too many others are asking".into()));
+        desk.clients.fetch_sub(1, Ordering::SeqCst);
+        return;
+    }
+    let own = Arc::clone(desk);
+    let thread = std::thread::Builder::new().name("agent-client".into()).spawn(move || {
+        // A client that is gone, or speaks nonsense, is let go.
+        let _ = own.serve(stream);
+        own.clients.fetch_sub(1, Ordering::SeqCst);
+    });
+    if thread.is_err() {
+        desk.clients.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Desk {
+    fn serve(&self, stream: UnixStream) -> io::Result<()> {
+        let mut writing = stream.try_clone()?;
+        let mut reading = BufReader::new(stream);
+        loop {
+            let call = match read_call(&mut reading) {
+                Ok(Some(call)) => call,
+                Ok(None) => return Ok(()),
+                Err(error) => return write_line(&mut writing, &AgentAnswer::Refused(error.to_string())),
+            };
+            write_line(&mut writing, &self.answer(&call))?;
+        }
+    }
+
+    fn answer(&self, call: &AgentCall) -> AgentAnswer {
+        if self.calls.fetch_add(1, Ordering::SeqCst) >= CALLS_MAX {
+            return AgentAnswer::Refused("this run has asked too often".into());
+        }
+        // Words with a zero byte cannot be passed to a process.
+        if call.argv.iter().chain([&call.cwd]).any(|word| word.bytes().contains(&0)) {
+            return AgentAnswer::Refused("a word holds a zero byte".into());
+        }
+        let _turn = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let done = carry_out((self.answerer)(&self.run, call), &self.helpers);
+        done.unwrap_or_else(|error| AgentAnswer::Refused(error.to_string()))
+    }
+}
+
+/// Has a process answer, which is not one of the run's.
+pub(super) fn carry_out(mut command: Command, helpers: &Helpers) -> io::Result<AgentAnswer> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let pid = child.id();
+    helpers.change(|pids| pids.push(pid));
+    let heard = hear(&mut child);
+    if heard.is_err() {
+        // It is past its time, or nobody can hear it any more.
+        let _ = child.kill();
+    }
+    let status = child.wait();
+    helpers.change(|pids| pids.retain(|other| *other != pid));
+    let ([out, err], status) = (heard?, status?);
+    let cut = out.len() >= TEXT_BYTES_MAX || err.len() >= TEXT_BYTES_MAX;
+    let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
+    Ok(AgentAnswer::Done { code, out: out.into(), err: err.into(), cut })
+}
+
+/// Both streams of a process to their ends, as far as they are passed on.
+fn hear(child: &mut Child) -> io::Result<[Vec<u8>; 2]> {
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let mut heard = [Vec::new(), Vec::new()];
+    let deadline = Instant::now() + ANSWER_TIME_MAX;
+    let mut buffer = vec![0; 64 << 10];
+    while out.is_some() || err.is_some() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the answer takes too long"));
+        }
+        let open: Vec<_> = out.iter().map(AsFd::as_fd).chain(err.iter().map(AsFd::as_fd)).collect();
+        let ready = belay_sys::wait_readable(&open, left)?;
+        let (out_ready, err_ready) = match (out.is_some(), err.is_some()) {
+            (true, true) => (ready[0], ready[1]),
+            (is_out, _) => (is_out && ready[0], !is_out && ready[0]),
+        };
+        if out_ready && take(out.as_mut(), &mut buffer, &mut heard[0])? {
+            out = None;
+        }
+        if err_ready && take(err.as_mut(), &mut buffer, &mut heard[1])? {
+            err = None;
+        }
+    }
+    Ok(heard)
+}
+
+/// Takes what is there; true at the end.
+fn take(from: Option<&mut impl Read>, buffer: &mut [u8], to: &mut Vec<u8>) -> io::Result<bool> {
+    let length = from.map_or(Ok(0), |from| from.read(buffer))?;
+    let room = TEXT_BYTES_MAX - to.len();
+    to.extend_from_slice(&buffer[..length.min(room)]);
+    Ok(length == 0)
+}
+
+/// The next question; none at the end.
+fn read_call(from: &mut impl BufRead) -> io::Result<Option<AgentCall>> {
+    let mut line = Vec::new();
+    from.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+    match line.last() {
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(serde_json::from_slice(&line)?)),
+        Some(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long, or has no end")),
+    }
+}
+
+fn write_line(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    to.write_all(&line)
+}
+
+/// Asks the run whose socket this is.
+pub fn ask_run(socket: &Path, call: &AgentCall) -> io::Result<AgentAnswer> {
+    let dir = socket.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    // Rules on paths may forbid to list the directory, but not to name it.
+    let flags = i32::try_from(rustix::fs::OFlags::PATH.bits()).expect("a flag of the kernel fits");
+    let held = File::options().read(true).custom_flags(flags).open(dir)?;
+    let mut stream = UnixStream::connect(by_handle(&held))?;
+    write_line(&mut stream, call)?;
+    let mut line = Vec::new();
+    BufReader::new(stream).read_until(b'\n', &mut line)?;
+    Ok(serde_json::from_slice(&line)?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Commands that can destroy work, held until what they may destroy is in a snapshot.
+//!
+//! A snapshot that was begun after a command was held serves it, whatever it was taken for. Invariants: nobody is held for longer
+//! than [`HELD_MAX`]; what goes on without its snapshot is told.
+
+use std::time::{Duration, Instant};
+
+use belay_event::{At, Degraded, Event, SnapshotTaken, What};
+use belay_trace::{Held, Holding, Tracer};
+
+use super::supervisor::Supervisor;
+use super::tree::Tree;
+use super::{Wake, tree};
+use crate::error::chain;
+use crate::record::Kind;
+use crate::trigger;
+
+/// How long a command is held at most: a snapshot of what changed takes milliseconds, and a person does not notice two seconds.
+pub(super) const HELD_MAX: Duration = Duration::from_secs(2);
+
+/// How long a snapshot waits for the number of the command that it was taken for.
+const NAMED_WITHIN: Duration = Duration::from_secs(1);
+
+/// The commands that are held, and the snapshots that were taken for them.
+#[derive(Default)]
+pub(super) struct Holds {
+    waiting: Vec<Waiting>,
+    /// Numbers of commands that were held, by their processes.
+    numbers: Vec<(u32, u64)>,
+    unnamed: Vec<Unnamed>,
+}
+
+struct Waiting {
+    held: Held,
+    until: Instant,
+    is_served: bool,
+}
+
+/// A snapshot whose command is not recorded yet: one that is held in the middle of its `execve` has no number.
+struct Unnamed {
+    pid: u32,
+    until: Instant,
+    at: At,
+    taken: SnapshotTaken,
+}
+
+impl Holds {
+    /// Keeps a command held.
+    pub(super) fn wait(&mut self, held: Held) {
+        self.numbers.retain(|(pid, _)| *pid != held.pid);
+        self.waiting.push(Waiting { held, until: Instant::now() + HELD_MAX, is_served: false });
+    }
+
+    /// A snapshot begins: it holds what everybody who waits now could destroy.
+    pub(super) fn begun(&mut self) {
+        self.waiting.iter_mut().for_each(|waiting| waiting.is_served = true);
+    }
+
+    /// The snapshot that had begun is taken.
+    pub(super) fn done(&mut self) {
+        self.waiting.retain(|waiting| !waiting.is_served);
+    }
+
+    /// Lets everybody go.
+    pub(super) fn release(&mut self) {
+        self.waiting.clear();
+    }
+
+    /// Lets everybody go who waited long enough.
+    fn overdue(&mut self, now: Instant) -> Vec<Held> {
+        self.waiting.extract_if(.., |waiting| now >= waiting.until).map(|waiting| waiting.held).collect()
+    }
+
+    /// The soonest moment at which somebody has waited long enough.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let waiting = self.waiting.iter().map(|waiting| waiting.until);
+        waiting.chain(self.unnamed.iter().map(|unnamed| unnamed.until)).min()
+    }
+
+    /// Notes the number of a command; returns the snapshots that waited for it.
+    pub(super) fn named(&mut self, pid: u32, number: u64) -> Vec<Event> {
+        if self.waiting.iter().any(|waiting| waiting.held.pid == pid) {
+            self.numbers.push((pid, number));
+        }
+        let mine = self.unnamed.extract_if(.., |unnamed| unnamed.pid == pid);
+        let taken = |unnamed: Unnamed| SnapshotTaken { command: Some(number), ..unnamed.taken };
+        mine.map(|unnamed| Event::new(unnamed.at, What::Snapshot(taken(unnamed)))).collect()
+    }
+
+    /// A snapshot that was taken for the process: with its command's number, or none if that is still to come.
+    fn name(&mut self, pid: u32, taken: SnapshotTaken, at: At) -> Option<SnapshotTaken> {
+        if let Some(known) = self.numbers.iter().position(|(other, _)| *other == pid) {
+            return Some(SnapshotTaken { command: Some(self.numbers.swap_remove(known).1), ..taken });
+        }
+        self.unnamed.push(Unnamed { pid, until: Instant::now() + NAMED_WITHIN, at, taken });
+        None
+    }
+
+    /// The snapshots whose command never came.
+    pub(super) fn nameless(&mut self, now: Option<Instant>) -> Vec<Event> {
+        let late = self.unnamed.extract_if(.., |unnamed| now.is_none_or(|now| now >= unnamed.until));
+        late.map(|unnamed| Event::new(unnamed.at, What::Snapshot(unnamed.taken))).collect()
+    }
+}
+
+impl Supervisor<'_> {
+    /// Has the tracer hold what can destroy work.
+    pub(super) fn hold_destroyers(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) {
+        let Some(tracer) = self.tracer.as_mut().filter(|_| self.triggers.wants_held()) else { return };
+        let membership = tree.membership();
+        let wakes = self.wakes.clone();
+        let holding = Holding {
+            programs: tree::programs_called("git", &self.env),
+            is_meant: std::sync::Arc::new(move |pid, argv| trigger::destroys(argv) && membership.has(pid)),
+            // A loop that has ended lets everybody go.
+            tell: std::sync::Arc::new(move |held| drop(wakes.send(Wake::Held(held)))),
+        };
+        if let Err(error) = Tracer::hold(tracer, holding) {
+            let why =
+                format!("commands that can destroy work are not held for their snapshot: {}", chain(&error.into()));
+            degraded.push(Degraded { layer: "snapshots".into(), why });
+        }
+    }
+
+    /// Takes in a command that is held.
+    pub(super) fn held(&mut self, held: Held) {
+        match self.triggers.held(held.pid, &held.argv) {
+            Some(ask) => {
+                self.captures.ask(ask);
+                self.holds.wait(held);
+            }
+            None => held.release(),
+        }
+    }
+
+    /// Takes in what came of a snapshot.
+    pub(super) fn taken(&mut self, done: super::captures::Done) {
+        self.holds.done();
+        let pid = done.held();
+        if done.kind() == Kind::PreRun && done.id().is_some() {
+            self.record.pre_run = done.id().map(str::to_owned);
+            // Whoever reviews the run meanwhile finds it; at the end it is written in any case.
+            let _ = self.record.save(self.workspace.home().disk(), false);
+        }
+        let taken = self.captures.done(done, self.tracer.is_some());
+        let at = self.now();
+        let named = match pid {
+            Some(pid) => self.holds.name(pid, taken, at),
+            None => Some(taken),
+        };
+        if let Some(taken) = named {
+            self.happened(vec![Event::new(at, What::Snapshot(taken))]);
+        }
+    }
+
+    /// Lets go of whoever waited for too long.
+    pub(super) fn look_after_held(&mut self, now: Instant) {
+        for held in self.holds.overdue(now) {
+            let said = trigger::said(&held.argv);
+            let why = format!("{said} was held for {} s and went on before its snapshot was taken", HELD_MAX.as_secs());
+            held.release();
+            self.happened(vec![self.event(What::Degraded(Degraded { layer: "snapshots".into(), why }))]);
+        }
+        let nameless = self.holds.nameless(Some(now));
+        if !nameless.is_empty() {
+            self.happened(nameless);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! A storm of deletions: noticed by what a snapshot holds and is gone, held, and decided.
+//!
+//! Invariants: only paths count that a snapshot from before holds, so that build tools that clean up after themselves
+//! are no storm and everything that counts can be brought back; while somebody decides, nothing of the run moves.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use belay_event::{Action, At, Decision, Event, Raw, Storm, What};
+
+use super::Wake;
+use super::agent::{self, AgentAnswer, AgentCall};
+use super::supervisor::Supervisor;
+use super::wire::Answer;
+use crate::config::Settings;
+use crate::error::Result;
+use crate::record::Snapshot;
+
+/// Stands for us among those who hold the run still; clients are counted from 1.
+const HOLDER: u64 = 0;
+/// Paths of one call; more are brought back by several.
+const PATHS_MAX: usize = 2_000;
+/// Deletions that are remembered at most.
+const RECENT_MAX: usize = 1_000_000;
+
+/// Deletions of the last seconds.
+pub(super) struct Deletions {
+    count: usize,
+    window: Duration,
+    answer: Unattended,
+    recent: VecDeque<Deletion>,
+    /// How many of the recent ones were not yet looked at.
+    unknown: usize,
+    /// The command that deleted the last of them.
+    by: Option<u64>,
+    /// Commands whose deletions were let pass; `None` stands for any, until the next command ends.
+    passed: HashSet<Option<u64>>,
+    /// The processes of commands that live, and since when.
+    pids: HashMap<u64, (u32, At)>,
+    /// The storm that is held.
+    held: Option<Held>,
+}
+
+/// What to do about a storm.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unattended {
+    Note,
+    Ask,
+    Undo,
+}
+
+struct Deletion {
+    at: At,
+    path: Vec<u8>,
+    command: Option<u64>,
+}
+
+struct Held {
+    storm: Storm,
+    paths: Vec<Vec<u8>>,
+    /// The processes that may delete.
+    deleters: Vec<u32>,
+    /// What is being done about it.
+    decided: Option<Decision>,
+}
+
+impl Deletions {
+    pub(super) fn new(settings: &Settings) -> Deletions {
+        let answer = match settings.choice("isolation.delete_storm.action") {
+            "undo" => Unattended::Undo,
+            "note" => Unattended::Note,
+            _ => Unattended::Ask,
+        };
+        Deletions {
+            count: usize::try_from(settings.number("isolation.delete_storm.count")).unwrap_or(usize::MAX),
+            window: Duration::from_secs(settings.number("isolation.delete_storm.window_seconds")),
+            answer,
+            recent: VecDeque::new(),
+            unknown: 0,
+            by: None,
+            passed: HashSet::new(),
+            pids: HashMap::new(),
+            held: None,
+        }
+    }
+
+    /// Takes an event in.
+    pub(super) fn observe(&mut self, event: &Event) {
+        let change = match &event.what {
+            What::File(change) => change,
+            What::Exec(exec) => {
+                self.pids.insert(exec.command, (exec.pid, event.at));
+                return;
+            }
+            What::Exit(exit) => {
+                self.passed.remove(&None);
+                self.pids.remove(&exit.command);
+                return;
+            }
+            _ => return,
+        };
+        if self.count == 0 || change.action != Action::Deleted || self.recent.len() >= RECENT_MAX {
+            return;
+        }
+        let command = change.by.and_then(|by| by.command);
+        if self.passed.contains(&command) {
+            return;
+        }
+        self.recent.push_back(Deletion { at: event.at, path: change.path.bytes().to_vec(), command });
+        self.unknown += 1;
+        let age = |one: &Deletion| event.at.unix_nanos() - one.at.unix_nanos();
+        while self.held.is_none() && self.recent.front().is_some_and(|one| age(one) > self.window.as_nanos() as i128) {
+            self.recent.pop_front();
+        }
+        self.unknown = self.unknown.min(self.recent.len());
+    }
+
+    /// The process that deletes; where nobody can tell, those that began when it did.
+    fn deleters(&self) -> Vec<u32> {
+        let first = self.recent.front().map_or(i128::MAX, |one| one.at.unix_nanos());
+        let since = first.saturating_sub(self.window.as_nanos() as i128);
+        let is_suspect = |command: u64, began: At| match self.by {
+            Some(by) => command == by,
+            None => began.unix_nanos() >= since,
+        };
+        self.pids
+            .iter()
+            .filter(|(command, (_, began))| is_suspect(**command, *began))
+            .map(|(_, (pid, _))| *pid)
+            .collect()
+    }
+
+    /// Whether there are so many that it is worth a look what they are.
+    fn is_ripe(&self) -> bool {
+        self.count > 0
+            && self.held.is_none()
+            && self.unknown >= self.count.div_ceil(4)
+            && self.recent.len() >= self.count
+    }
+
+    /// Forgets what nobody would miss.
+    fn keep(&mut self, is_missed: impl Fn(&[u8]) -> bool) {
+        self.recent.retain(|one| is_missed(&one.path));
+        self.unknown = 0;
+    }
+}
+
+impl Supervisor<'_> {
+    /// Looks whether there is a storm; if so, holds the run or writes it down.
+    pub(super) fn watch_deletions(&mut self) {
+        if !self.deletions.is_ripe() || self.record.confinement.ephemeral {
+            return;
+        }
+        let Some(snapshot) = self.look_at_deletions() else { return };
+        if self.deletions.recent.len() < self.deletions.count {
+            return;
+        }
+        // What was deleted until nothing moves any more counts, too.
+        let is_held = self.deletions.answer != Unattended::Note && self.hold_still();
+        self.look_at_deletions();
+        let deleters = self.deletions.deleters();
+        let paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
+        let decision = if is_held { Decision::Held } else { Decision::Noted };
+        let command = self.deletions.by;
+        let storm = Storm { deleted: paths.len() as u64, snapshot: snapshot.id, command, decision };
+        self.happened(vec![self.event(What::Storm(storm.clone()))]);
+        self.control.tell_all(&Answer::Storm(storm.clone()));
+        if !is_held {
+            self.deletions.passed.insert(command);
+            return;
+        }
+        self.deletions.held = Some(Held { storm, paths, deleters, decided: None });
+        self.without_a_person();
+    }
+
+    /// Somebody who comes while a storm is held is asked, too.
+    pub(super) fn tell_of_storm(&self, client: u64) {
+        if let Some(held) = self.deletions.held.as_ref().filter(|held| held.decided.is_none()) {
+            self.control.answer(client, &Answer::Storm(held.storm.clone()));
+        }
+    }
+
+    /// If nobody is there to be asked, the settings decide.
+    pub(super) fn without_a_person(&mut self) {
+        let is_open = self.deletions.held.as_ref().is_some_and(|held| held.decided.is_none());
+        if is_open && (self.deletions.answer == Unattended::Undo || !self.control.is_watched()) {
+            let undo = self.deletions.answer == Unattended::Undo;
+            self.decide(if undo { Decision::Stopped } else { Decision::Noted });
+        }
+    }
+
+    /// Keeps of the deletions those that a snapshot from before them holds; none if there is no such snapshot.
+    fn look_at_deletions(&mut self) -> Option<Snapshot> {
+        let first = self.deletions.recent.front()?.at;
+        let snapshot = self.snapshot_before(first).ok().flatten();
+        let Some(snapshot) = snapshot else {
+            self.deletions.keep(|_| false);
+            return None;
+        };
+        let missed = self.missed(&snapshot).unwrap_or_default();
+        self.deletions.keep(|path| missed.contains(path));
+        self.deletions.by = self.deletions.recent.back().and_then(|last| last.command);
+        Some(snapshot)
+    }
+
+    fn snapshot_before(&self, at: At) -> Result<Option<Snapshot>> {
+        let timeline = self.workspace.timeline()?;
+        let is_before = |snapshot: &&Snapshot| At::from(snapshot.created_at) <= at;
+        Ok(timeline.snapshots().iter().rev().find(is_before).cloned())
+    }
+
+    /// The deleted paths that the snapshot holds and that are not there.
+    fn missed(&self, snapshot: &Snapshot) -> Result<HashSet<Vec<u8>>> {
+        let tree = self.workspace.tree(snapshot)?;
+        let mut parents: HashMap<&[u8], bool> = HashMap::new();
+        let mut missed = HashSet::new();
+        for one in &self.deletions.recent {
+            let parent = one.path.iter().rposition(|byte| *byte == b'/').map_or(&b""[..], |at| &one.path[..at]);
+            let is_known = match parents.get(parent) {
+                Some(is_known) => *is_known,
+                None => {
+                    let is_known = parent.is_empty() || self.workspace.entry(&tree, parent)?.is_some();
+                    parents.insert(parent, is_known);
+                    is_known
+                }
+            };
+            let name = one.path.get(parent.len() + usize::from(!parent.is_empty())..).unwrap_or_default();
+            let is_gone = || self.workspace.root().dir_path_only(parent).and_then(|dir| dir.stat(name)).is_err();
+            if is_known && self.workspace.entry(&tree, &one.path)?.is_some() && is_gone() {
+                missed.insert(one.path.clone());
+            }
+        }
+        Ok(missed)
+    }
+
+    /// Carries out what was decided about the storm that is held.
+    pub(super) fn decide(&mut self, decision: Decision) {
+        let Some(held) = self.deletions.held.as_mut().filter(|held| held.decided.is_none()) else { return };
+        match (decision, self.answerer) {
+            (Decision::Undone | Decision::Stopped, Some(answerer)) => {
+                held.decided = Some(decision);
+                let paths = topmost(std::mem::take(&mut held.paths));
+                let snapshot = held.storm.snapshot.clone();
+                let (run, root) = (self.record.id.clone(), self.record.root.clone());
+                let (helpers, wakes) = (self.helpers.clone(), self.wakes.clone());
+                let undo = move || {
+                    let calls = paths.chunks(PATHS_MAX).map(|paths| restore(&snapshot, &root, paths));
+                    let failed = calls
+                        .map(|call| agent::carry_out(answerer(&run, &call), &helpers))
+                        .find_map(|done| failure(done.as_ref()));
+                    let _ = wakes.send(Wake::Undone(failed));
+                };
+                // Without a thread there is nobody to undo it; the run is let go, and that is said.
+                if std::thread::Builder::new().name("undo".into()).spawn(undo).is_err() {
+                    self.undone(Some("no thread can be started".into()));
+                }
+            }
+            _ => self.let_go(decision),
+        }
+    }
+
+    /// What was deleted is back, or not.
+    pub(super) fn undone(&mut self, failed: Option<String>) {
+        let Some(decision) = self.deletions.held.as_ref().and_then(|held| held.decided) else { return };
+        if let Some(why) = failed {
+            let degraded = belay_event::Degraded { layer: "snapshots".into(), why: format!("not all is back: {why}") };
+            self.happened(vec![self.event(What::Degraded(degraded))]);
+        }
+        self.let_go(decision);
+    }
+
+    fn let_go(&mut self, decision: Decision) {
+        let Some(held) = self.deletions.held.take() else { return };
+        let storm = Storm { decision, ..held.storm };
+        let command = storm.command;
+        self.happened(vec![self.event(What::Storm(storm.clone()))]);
+        self.control.tell_all(&Answer::Storm(storm));
+        if matches!(decision, Decision::Noted | Decision::Allowed) {
+            self.deletions.passed.insert(command);
+        }
+        match decision {
+            Decision::Stopped => self.kill_still("delete storm"),
+            Decision::Undone => self.end_deleters(&held.deleters),
+            _ => {}
+        }
+        self.go_on();
+    }
+
+    /// Holds the run still on our own account; false if it does not stop.
+    fn hold_still(&mut self) -> bool {
+        let is_still = match &mut self.tree {
+            Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
+            tree => tree.is_some(),
+        };
+        if is_still {
+            self.catch_up();
+            self.frozen_by.push(HOLDER);
+        }
+        is_still
+    }
+
+    /// Ends the hold on our own account.
+    fn go_on(&mut self) {
+        self.thaw(HOLDER, None);
+    }
+
+    /// Ends everything that is held still, before it moves again.
+    fn kill_still(&mut self, because: &str) {
+        self.record.because.get_or_insert_with(|| because.to_owned());
+        if let Some(tree) = &self.tree {
+            tree.signal(rustix::process::Signal::KILL.as_raw());
+        }
+        self.kill_at = Some(Instant::now());
+    }
+
+    /// Ends the commands that delete, unless it is the run's own: they would go on where they were stopped.
+    fn end_deleters(&self, deleters: &[u32]) {
+        let own = self.record.child.as_ref().map(|child| child.pid);
+        for pid in deleters.iter().filter(|pid| Some(**pid) != own) {
+            // One that has ended deletes nothing more.
+            let _ = belay_sys::signal_process(*pid, rustix::process::Signal::KILL.as_raw());
+        }
+    }
+}
+
+fn restore(snapshot: &str, root: &Raw, paths: &[Vec<u8>]) -> AgentCall {
+    let mut argv: Vec<Raw> =
+        ["restore", "-y", "-q", "--mtime", "exact", snapshot, "--"].into_iter().map(Raw::from).collect();
+    argv.extend(paths.iter().map(|path| Raw::from(path.as_slice())));
+    AgentCall { argv, cwd: root.clone(), color: false }
+}
+
+fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<String> {
+    match done {
+        Ok(AgentAnswer::Done { code: 0, .. }) => None,
+        Ok(AgentAnswer::Done { err, .. }) => Some(err.lossy().lines().next().unwrap_or("it failed").to_owned()),
+        Ok(AgentAnswer::Refused(why)) => Some(why.clone()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+/// The paths without those that lie beneath another.
+fn topmost(mut paths: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+    paths.sort_by(|a, b| a.split(|byte| *byte == b'/').cmp(b.split(|byte| *byte == b'/')));
+    let mut top: Vec<Vec<u8>> = Vec::new();
+    for path in paths {
+        let is_beneath = |over: &Vec<u8>| path == *over || path.starts_with(&[over.as_slice(), b"/"].concat());
+        if !top.last().is_some_and(is_beneath) {
+            top.push(path);
+        }
+    }
+    top
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_beneath_something_comes_back_with_it() {
+        let paths = ["src/a", "src", "src/a/b", "src-old/x", "lib/c", "src"].map(|path| path.as_bytes().to_vec());
+        let expected = ["lib/c", "src", "src-old/x"].map(|path| path.as_bytes().to_vec());
+        assert_eq!(topmost(paths.to_vec()), expected);
+    }
+}

@@ -1,0 +1,188 @@
+//! Bringing in what was changed elsewhere: show what would change and what stays, ask, carry it out, tell how to take it back.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::ExitCode;
+
+use belay_session::store::{Clash, Conflict};
+use belay_session::{Brought, Choice, Draft, Stage, Workspace};
+use serde_json::{Value, json};
+
+use crate::commands::rollback::How;
+use crate::context::Context;
+use crate::error::{Kind, Result};
+use crate::revert::{clash_name, conflict_object};
+use crate::ui::quantity;
+use crate::view::{self, changes};
+
+/// On a terminal a plan is a screenful; `--dry-run` shows all of it.
+const LINES_MAX: usize = 30;
+
+/// Shows the draft and, with consent, brings it in.
+pub(crate) fn bring(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    draft: &Draft,
+    choices: &HashMap<Vec<u8>, Choice>,
+    how: &How,
+) -> Result<ExitCode> {
+    if how.dry_run {
+        return dry_run(context, draft);
+    }
+    let is_empty = draft.changes.is_empty();
+    if !is_empty && !how.yes {
+        if context.ui.is_interactive() {
+            let mut out = context.ui.out();
+            write_plan(&mut out, draft, LINES_MAX)?;
+            out.finish()?;
+        }
+        context.ui.confirm("Go ahead?")?;
+    }
+    carry_out(context, workspace, draft, choices, how)
+}
+
+fn dry_run(context: &Context<'_>, draft: &Draft) -> Result<ExitCode> {
+    if context.ui.json {
+        context.ui.print_json(&plan_json(draft))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut out = context.ui.paged();
+    write_plan(&mut out, draft, usize::MAX)?;
+    out.finish()?;
+    if !draft.changes.is_empty() {
+        context.ui.say("Nothing was changed (dry run).");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Brings the draft in, but for what was chosen otherwise.
+pub(crate) fn carry_out(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    draft: &Draft,
+    choices: &HashMap<Vec<u8>, Choice>,
+    how: &How,
+) -> Result<ExitCode> {
+    let ui = context.ui;
+    let mtime = how.mtime.map(Into::into);
+    let meter = ui.meter("Capturing");
+    let brought = workspace.bring_in(draft, choices, mtime, context.work(&meter), &mut |stage| match stage {
+        Stage::Capturing | Stage::Restored => {}
+        Stage::Captured(safety) => {
+            ui.say(format_args!("Creating safety snapshot of current state... done ({})", safety.id));
+        }
+        Stage::Restoring(_) => meter.phase("Restoring"),
+    })?;
+    drop(meter);
+    if ui.json {
+        ui.print_json(&brought_json(draft, &brought))?;
+    } else {
+        report(context, draft, &brought);
+    }
+    let left = brought.outcome.iter().flat_map(|outcome| &outcome.left).any(view::is_shortfall);
+    let is_whole = brought.conflicts.is_empty() && !left;
+    Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(Kind::Incomplete.exit_code()) })
+}
+
+fn report(context: &Context<'_>, draft: &Draft, brought: &Brought) {
+    let (ui, what) = (context.ui, &draft.incoming.what);
+    match &brought.outcome {
+        Some(outcome) => {
+            let paths = quantity::count(outcome.changed, "path");
+            ui.say(format_args!("Bringing in {what}... done ({paths} changed)"));
+            view::say_left(ui, &outcome.left);
+        }
+        None if brought.conflicts.is_empty() => {
+            ui.say(format_args!("Nothing to do: the workspace already has {what}."));
+        }
+        None => ui.say(format_args!("Nothing was changed.")),
+    }
+    for conflict in &brought.conflicts {
+        ui.warn(format_args!("conflict: {}", conflict_line(conflict)));
+    }
+    say_uncaptured(context, draft);
+    if brought.outcome.is_some() {
+        ui.say("\nTo undo: belay undo");
+    }
+}
+
+fn say_uncaptured(context: &Context<'_>, draft: &Draft) {
+    if let Some(first) = draft.uncaptured.first() {
+        let more = quantity::count(draft.uncaptured.len() as u64, "path");
+        context
+            .ui
+            .say(format_args!("Not brought in, because no snapshot captures it: {more} ({}…)", view::relative(first)));
+    }
+}
+
+/// Writes what would change and what stays.
+pub(crate) fn write_plan(out: &mut dyn Write, draft: &Draft, lines_max: usize) -> Result<()> {
+    let what = &draft.incoming.what;
+    if draft.changes.is_empty() && draft.conflicts.is_empty() {
+        writeln!(out, "Nothing to do: the workspace already has {what}.")?;
+        return Ok(());
+    }
+    writeln!(out, "Bring in {what}:")?;
+    let lines = changes::collapse(draft.changes.iter().map(changes::Line::from));
+    for line in lines.iter().take(lines_max) {
+        writeln!(out, "  {}", line.plan())?;
+    }
+    if let Some(more) = lines.len().checked_sub(lines_max).filter(|more| *more > 0) {
+        writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
+    }
+    for conflict in &draft.conflicts {
+        writeln!(out, "  conflict: {}", conflict_line(conflict))?;
+    }
+    Ok(())
+}
+
+fn conflict_line(conflict: &Conflict) -> String {
+    let beside = match &conflict.beside {
+        Some(beside) => format!("; the other version is {}", view::relative(beside)),
+        None => String::new(),
+    };
+    format!("{} stays ({}){beside}", view::relative(&conflict.path), words(conflict.clash))
+}
+
+fn words(clash: Clash) -> &'static str {
+    match clash {
+        Clash::BothChanged => "both changed the same place",
+        Clash::NotText => "both changed it, and it is no text",
+        Clash::RemovedLater => "it was removed here",
+        Clash::MadeThenChanged => "it was removed there and changed here",
+        Clash::Retyped => "something of another type is here",
+        Clash::Repository => "both changed the repository; use git to bring its history over",
+        Clash::Database => "another file of the same database stays",
+        Clash::Doubtful | Clash::NotCaptured | Clash::Unseen => "it was not captured",
+    }
+}
+
+fn conflicts_json(conflicts: &[Conflict]) -> Value {
+    conflicts.iter().map(|conflict| conflict_object(conflict, clash_name(conflict.clash))).collect()
+}
+
+fn plan_json(draft: &Draft) -> Value {
+    json!({
+        "kind": "pick",
+        "dry_run": true,
+        "what": draft.incoming.what,
+        "base": draft.incoming.base.id,
+        "from": draft.incoming.theirs.id,
+        "changes": draft.changes.iter().map(view::change_json).collect::<Vec<_>>(),
+        "conflicts": conflicts_json(&draft.conflicts),
+    })
+}
+
+fn brought_json(draft: &Draft, brought: &Brought) -> Value {
+    let outcome = brought.outcome.as_ref();
+    let left = outcome.map(|outcome| outcome.left.iter().map(view::left_json).collect::<Vec<_>>());
+    json!({
+        "kind": "pick",
+        "what": draft.incoming.what,
+        "safety": outcome.and_then(|outcome| outcome.safety.as_ref()).map(view::snapshot_json),
+        "target": outcome.map(|outcome| view::snapshot_json(&outcome.target)),
+        "changed": outcome.map_or(0, |outcome| outcome.changed),
+        "left": left.unwrap_or_default(),
+        "conflicts": conflicts_json(&brought.conflicts),
+    })
+}

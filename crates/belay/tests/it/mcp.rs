@@ -1,0 +1,214 @@
+//! `belay mcp` as an agent uses it: every tool, and everything that a client can do wrong.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::mcp_client::Client;
+use crate::world::World;
+
+const CURRENT: &str = "2025-11-25";
+
+fn client(world: &World) -> Client {
+    Client::greet(world.command(&["mcp"]), CURRENT).0
+}
+
+#[test]
+fn checkpoints_are_made_listed_compacted_and_deleted() {
+    let world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let mut client = client(&world);
+    let (text, first) = client.ok("snapshots_create", json!({"name": "first"}));
+    assert_eq!(text.split(" hash").next(), Some("created cp-10 (first, 1 file,"));
+    assert_eq!((&first["checkpoint"], &first["available"]), (&json!("cp-10"), &json!(11)));
+    assert_eq!(first["hash"].as_str().map(str::len), Some(64));
+    world.workspace.file("a.txt", "two\n").file("b.txt", "new\n");
+    let (_, second) = client.ok("snapshots_create", json!({"name": "second"}));
+    assert_ne!(first["hash"], second["hash"]);
+    world.workspace.remove("a.txt");
+    client.ok("snapshots_create", json!({"name": "third"}));
+
+    let (_, list) = client.ok("snapshots_list", json!({"include_changes": true}));
+    let told = |at: usize| (&list["checkpoints"][at]["name"], &list["checkpoints"][at]["changes"]);
+    assert_eq!(told(0), (&json!("third"), &json!({"created": 0, "modified": 0, "deleted": 1})));
+    assert_eq!(told(1), (&json!("second"), &json!({"created": 1, "modified": 1, "deleted": 0})));
+    assert_eq!((&list["total"], &list["manual_available"]), (&json!(3), &json!(9)));
+
+    let (text, one) =
+        client.ok("snapshots_compact", json!({"checkpoints": ["cp-10", "cp-12", "cp-11"], "name": "all"}));
+    assert!(text.starts_with("compacted 3 checkpoints into cp-10 (all, 1 file"), "{text}");
+    assert_eq!((&one["checkpoint"], &one["available"]), (&json!("cp-10"), &json!(11)));
+    let (_, history) = client.ok("snapshots_history", json!({"path": "a.txt"}));
+    assert_eq!(history["versions"], json!([]), "the newest state wins, deletions included");
+
+    let refused = client.refused("snapshots_delete", json!({"checkpoint": "second"}));
+    assert!(refused.starts_with("no snapshot is called \"second\""), "{refused}");
+    let (_, deleted) = client.ok("snapshots_delete", json!({"checkpoint": "cp-10"}));
+    assert_eq!(deleted, json!({"deleted": true, "checkpoint": "cp-10", "available": 12}));
+}
+
+#[test]
+fn a_full_pool_refuses_and_compacting_makes_room() {
+    let world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let mut client = client(&world);
+    for number in 0..12 {
+        client.ok("snapshots_create", json!({"name": format!("s{number}")}));
+    }
+    let refused = client.refused("snapshots_create", json!({"name": "more"}));
+    assert!(refused.starts_with("all 12 manual slots are taken. Nothing was overwritten."), "{refused}");
+    client.ok("snapshots_compact", json!({"checkpoints": ["s0", "s1"]}));
+    let (_, list) = client.ok("snapshots_list", json!({}));
+    assert_eq!((&list["total"], &list["manual_available"]), (&json!(11), &json!(1)));
+    let refused = client.refused("snapshots_compact", json!({"checkpoints": ["s3", "nobody"]}));
+    assert!(refused.starts_with("no snapshot is called \"nobody\""), "{refused}");
+    let (_, after) = client.ok("snapshots_list", json!({}));
+    assert_eq!(after["total"], json!(11), "what failed removed nothing");
+}
+
+#[test]
+fn a_path_goes_back_and_the_revert_itself_can_be_undone() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n").file_mode("run.sh", "#!/bin/sh\n", 0o755);
+    let mut client = client(&world);
+    client.ok("snapshots_create", json!({"name": "base"}));
+    world.workspace.file("a.txt", "two!\n").file("new.txt", "new\n").mode("run.sh", 0o600);
+
+    let (_, changes) = client.ok("snapshots_changes", json!({}));
+    let told: Vec<(&str, &str)> =
+        changes["changes"].as_array().unwrap().iter().map(|one| (word(&one["op"]), word(&one["path"]))).collect();
+    assert_eq!(told, [("modified", "a.txt"), ("created", "new.txt"), ("modified", "run.sh")]);
+
+    let (_, reverted) = client.ok("snapshots_revert", json!({"path": "a.txt"}));
+    assert_eq!((&reverted["action"], &reverted["checkpoint"]), (&json!("restored"), &json!("cp-10")));
+    assert_eq!(world.read("a.txt"), "one\n");
+    let (text, again) = client.ok("snapshots_revert", json!({"path": "a.txt"}));
+    assert_eq!(
+        (text.as_str(), &again["reverted"]),
+        ("a.txt is already as in cp-10; nothing was changed", &json!(false))
+    );
+    client.ok("snapshots_revert", json!({"path": "run.sh"}));
+    let mode = std::fs::metadata(world.workspace.join("run.sh")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755);
+    let absolute = world.workspace.join("new.txt").to_string_lossy().into_owned();
+    let (_, gone) = client.ok("snapshots_revert", json!({"path": absolute, "checkpoint": "base"}));
+    assert_eq!(gone["action"], json!("deleted"));
+    assert!(!world.has("new.txt"));
+    client.ok("belay_undo", json!({}));
+    assert_eq!(world.read("new.txt"), "new\n");
+
+    for (path, why) in [
+        ("../outside", "is outside the workspace"),
+        ("/etc/passwd", "is outside the workspace"),
+        ("nowhere", "is not in any snapshot"),
+    ] {
+        let refused = client.refused("snapshots_revert", json!({"path": path}));
+        assert!(refused.contains(why), "{path}: {refused}");
+    }
+    assert!(world.json(&["snapshots"]).to_string().contains("safety"));
+}
+
+fn word(value: &Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+#[test]
+fn the_four_named_tools_answer_to_the_letter() {
+    let world = World::new();
+    world.workspace.file("a.txt", "v1\n").file("b.txt", "b\n");
+    let mut client = client(&world);
+    assert_eq!(client.ok("snapshot_list", json!({})).0, "no snapshots");
+    let (text, data) = client.ok("snapshot_create", json!({"name": "s1", "description": "before refactor"}));
+    assert_eq!(text, format!("snapshot s1 created: {}", word(&data["hash"])));
+    assert_eq!(client.ok("snapshot_diff", json!({"name": "s1"})).0, "no differences");
+    let (rows, _) = client.ok("snapshot_list", json!({}));
+    let columns: Vec<&str> = rows.split('\t').collect();
+    assert_eq!((columns[0], columns[1].len(), columns[3]), ("s1", 12, "before refactor"));
+    assert!(columns[2].len() == 25 && columns[2].ends_with("+00:00"), "{rows}");
+
+    world.workspace.file("a.txt", "v2\n").file("c.txt", "new\n");
+    world.workspace.remove("b.txt");
+    let (diff, _) = client.ok("snapshot_diff", json!({"name": "s1"}));
+    assert!(
+        diff.starts_with("diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-v1\n+v2\n"),
+        "{diff}"
+    );
+    let (restored, _) = client.ok("snapshot_restore", json!({"name": "s1"}));
+    assert_eq!(restored, "restored snapshot s1 (3 file(s) changed):\na.txt\nb.txt\nc.txt");
+    assert_eq!((world.read("a.txt").as_str(), world.has("c.txt")), ("v1\n", false));
+    assert_eq!(client.ok("snapshot_restore", json!({"name": "s1"})).0, "restored snapshot s1 (0 file(s) changed)");
+
+    for bad in ["", ".secret", "foo/bar", "a b", "-x"] {
+        let refused = client.refused("snapshot_create", json!({ "name": bad }));
+        assert!(refused.starts_with("invalid snapshot name"), "{refused}");
+    }
+    let refused = client.refused("snapshot_restore", json!({"name": "s2"}));
+    assert!(refused.starts_with("no snapshot is called \"s2\". Nothing was changed."), "{refused}");
+    let refused = client.refused("snapshot_create", json!({"name": "s1"}));
+    assert!(refused.contains("is already used"), "{refused}");
+}
+
+#[test]
+fn status_log_blame_and_undo_of_a_turn_tell_of_runs_and_turns() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", "echo two >> a.txt"]);
+    world.ok(&["snapshot", "-q", "--turn", "--prompt", "add three"]);
+    world.workspace.file("a.txt", "one\ntwo\nthree\n").file("b.txt", "b\n");
+    let mut client = client(&world);
+    let (_, log) = client.ok("belay_log", json!({}));
+    assert!(log["commands"].to_string().contains("echo two"), "{log}");
+    let (blame, _) = client.ok("belay_blame", json!({"path": "a.txt", "line": 2}));
+    assert!(blame.contains("2: two"), "{blame}");
+    let (_, status) = client.ok("belay_status", json!({}));
+    assert_eq!(status["changes"], json!(["a.txt", "b.txt"]));
+    let (_, plan) = client.ok("belay_undo", json!({"step": "@turn-1", "dry_run": true}));
+    assert_eq!(plan["paths"], json!(["a.txt", "b.txt"]));
+    assert!(world.has("b.txt"), "a dry run changes nothing");
+    client.ok("belay_undo", json!({"step": "@turn-1"}));
+    assert_eq!((world.read("a.txt").as_str(), world.has("b.txt")), ("one\ntwo\n", false));
+    client.ok("belay_undo", json!({}));
+    assert_eq!(world.read("a.txt"), "one\ntwo\nthree\n");
+}
+
+#[test]
+fn a_read_only_server_offers_only_what_changes_nothing() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    world.snapshot();
+    let (mut client, _) = Client::greet(world.command(&["mcp", "--read-only"]), CURRENT);
+    let tools = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| word(&tool["name"])).collect();
+    let expected = [
+        "snapshots_list",
+        "snapshots_changes",
+        "snapshots_history",
+        "snapshot_list",
+        "snapshot_diff",
+        "belay_status",
+        "belay_log",
+        "belay_blame",
+    ];
+    assert_eq!(names, expected);
+    assert!(tools.as_array().unwrap().iter().all(|tool| tool["annotations"]["readOnlyHint"] == json!(true)));
+    let answer = client.ask("tools/call", json!({"name": "snapshots_create", "arguments": {"name": "x"}}));
+    assert_eq!(answer["error"]["code"], json!(-32602));
+    assert!(word(&answer["error"]["message"]).contains("--read-only"));
+    assert_eq!(client.ok("snapshots_list", json!({})).1["total"], json!(1));
+}
+
+#[test]
+fn tools_are_described_for_a_model() {
+    let world = World::new();
+    let mut client = client(&world);
+    let tools = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    assert_eq!(tools.as_array().unwrap().len(), 15);
+    for tool in tools.as_array().unwrap() {
+        let schema = &tool["inputSchema"];
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&json!("object"), &json!(false)), "{tool}");
+        assert!(tool["title"].is_string() && tool["annotations"]["destructiveHint"].is_boolean(), "{tool}");
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            assert!(property["description"].is_string(), "{name} of {tool}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A storm of deletions: held, asked about, undone; and build tools that clean up are none.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use belay_testkit::{Ignore, OrdinaryUser, skip};
+
+use crate::running::{records, until};
+use crate::world::{Ran, World};
+
+/// A workspace with enough to lose, and something that can be made again.
+fn world() -> World {
+    let world = World::new();
+    world.workspace.file(".gitignore", "target\n").file("Cargo.toml", "[package]\n").file("kept", "k");
+    for number in 0..400 {
+        world.workspace.file(format!("src/{}/{number}.rs", number % 7), number.to_string());
+        world.workspace.file(format!("target/debug/{number}.o"), "object");
+    }
+    world.workspace.file("target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
+    assert!(belay_testkit::git(world.workspace.path()).args(["init", "-q"]).status().is_ok_and(|done| done.success()));
+    world
+}
+
+/// A directory that lost something and got it back has changed since.
+fn directories_aside() -> Ignore {
+    Ignore { directory_mtime: true, ..Ignore::default() }
+}
+
+fn storms(world: &mut World) -> Vec<serde_json::Value> {
+    let events = world.json(&["log"]);
+    let events = events.as_array().cloned().unwrap_or_default();
+    events.into_iter().filter(|event| event["event"] == "storm").collect()
+}
+
+fn run_with(world: &mut World, action: &str, script: &str) -> Ran {
+    let mut command = world.command(&["run", "--", "sh", "-c", script]);
+    command.env("BELAY_ISOLATION__DELETE_STORM__ACTION", action);
+    world.ran(command)
+}
+
+#[test]
+fn what_nobody_sees_is_written_down_and_can_be_brought_back() {
+    let mut world = world();
+    let ran = run_with(&mut world, "ask", "rm -rf src; echo on > went-on; sleep 1");
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stderr.contains("were deleted at once: the run went on"), "{ran}");
+    assert!(world.has("went-on") && !world.has("src"));
+    let storms = storms(&mut world);
+    assert!(storms.iter().any(|storm| storm["decision"] == "noted"), "{storms:?}");
+    let snapshot = storms[0]["snapshot"].as_str().unwrap().to_owned();
+    world.ok(&["restore", &snapshot, "-y", "src"]);
+    assert_eq!(world.read("src/3/3.rs"), "3");
+}
+
+#[test]
+fn build_tools_that_clean_up_are_no_storm() {
+    let mut world = world();
+    let script = "rm -rf target; mkdir tmp; for i in $(seq 500); do echo x > tmp/$i; done; rm -rf tmp; sleep 0.5; \
+                  for i in 1 2 3 4 5 6; do rm src/$i/$i.rs; done; sleep 0.5";
+    let ran = run_with(&mut world, "undo", script);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert_eq!(storms(&mut world).len(), 0, "{ran}");
+    assert!(!world.has("target") && !world.has("src/1/1.rs"));
+}
+
+#[test]
+fn by_the_settings_a_storm_is_undone_and_the_run_stopped() {
+    let mut world = world();
+    let before = world.workspace.walk();
+    let ran = run_with(&mut world, "undo", "rm -rf src; sleep 5; echo on > went-on");
+    assert!(ran.code != 0 && ran.stderr.contains("delete storm"), "{ran}");
+    assert!(!world.has("went-on"), "{ran}");
+    belay_testkit::assert_same_world(&before, &world.workspace.walk(), directories_aside());
+    assert_eq!(storms(&mut world).last().map(|storm| storm["decision"].clone()), Some("stopped".into()));
+}
+
+/// Runs a script at a terminal, and types `key` when the question is asked.
+fn decided(world: &mut World, key: &str, script: &str) -> Option<String> {
+    let runs = records(world).len();
+    let template = world.command(&[]);
+    let program = format!("{} run -- sh -c '{script}'", env!("CARGO_BIN_EXE_belay"));
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &program, "/dev/null"]).current_dir(world.workspace.path());
+    for (name, value) in template.get_envs() {
+        match value {
+            Some(value) => terminal.env(name, value),
+            None => terminal.env_remove(name),
+        };
+    }
+    terminal.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut child) = terminal.spawn() else {
+        skip("there is no script(1) to make a terminal with");
+        return None;
+    };
+    let mut keys = child.stdin.take().expect("a pipe");
+    let reader = std::thread::spawn(move || child.wait_with_output());
+    until("the run is held", || records(world).len() > runs && !is_moving(world));
+    std::thread::sleep(Duration::from_millis(300));
+    keys.write_all(key.as_bytes()).expect("script reads");
+    std::thread::sleep(Duration::from_millis(300));
+    drop(keys);
+    let output = reader.join().expect("a reader does not panic").expect("script ends");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Whether a run goes on in which no storm is held.
+fn is_moving(world: &World) -> bool {
+    let Some(run) = records(world).pop() else { return true };
+    let database = world.workspace.home().join("runs").join(run["id"].as_str().unwrap_or_default()).join("session.db");
+    let asked = Command::new(env!("CARGO_BIN_EXE_belay"))
+        .args(["--json", "log", run["id"].as_str().unwrap_or_default()])
+        .env("BELAY_HOME", world.workspace.home())
+        .current_dir(world.workspace.path())
+        .output();
+    !database.exists() || !asked.is_ok_and(|asked| String::from_utf8_lossy(&asked.stdout).contains("\"held\""))
+}
+
+#[test]
+fn whoever_sits_at_the_terminal_decides() {
+    let mut world = world();
+    let before = world.workspace.walk();
+    let Some(text) = decided(&mut world, "xu", "rm -rf src; sleep 0.5; test -e src/3/3.rs && echo it-is-back") else {
+        return;
+    };
+    assert!(text.contains("the run is held") && text.contains("undo it and stop"), "{text}");
+    assert!(text.contains("it-is-back") && text.contains("it was undone, and the rest of the run went on"), "{text}");
+    belay_testkit::assert_same_world(&before, &world.workspace.walk(), directories_aside());
+    let text = decided(&mut world, "a", "rm -rf src; echo it-went-on").unwrap();
+    assert!(text.contains("it-went-on") && text.contains("somebody let it go on"), "{text}");
+    assert!(!world.has("src"));
+    world.ok(&["rollback", "-y", "--mtime", "exact", "@pre-run"]);
+    let text = decided(&mut world, "s", "rm -rf src; sleep 9; echo it-went-on").unwrap();
+    assert!(!text.contains("it-went-on\r") && text.contains("the run stopped"), "{text}");
+    belay_testkit::assert_same_world(&before, &world.workspace.walk(), directories_aside());
+}
+
+#[test]
+fn an_ordinary_user_is_protected_as_well() {
+    let Some(user) = OrdinaryUser::find() else { return };
+    let home = user.directory();
+    let program = user.copy_of(env!("CARGO_BIN_EXE_belay").as_ref(), home.path());
+    let workspace = home.path().join("ws");
+    let sh = |script: &str| {
+        let mut command = user.command("sh", home.path());
+        command.args(["-c", script]).current_dir(home.path()).stdin(Stdio::null());
+        command.env("BELAY_HOME", home.path().join("kept")).env("BELAY", &program);
+        command.output().expect("sh starts")
+    };
+    assert!(sh("mkdir -p ws/src && for i in $(seq 400); do echo $i > ws/src/$i; done").status.success());
+    let ran = sh(
+        "cd ws && BELAY_ISOLATION__DELETE_STORM__ACTION=undo \"$BELAY\" run -- sh -c 'rm -rf src; sleep 5; echo > went-on'",
+    );
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(said.contains("delete storm"), "{said}");
+    assert!(!workspace.join("went-on").exists(), "{said}");
+    assert_eq!(std::fs::read_dir(workspace.join("src")).unwrap().count(), 400, "{said}");
+    assert_eq!(std::fs::read_to_string(workspace.join("src/7")).unwrap(), "7\n");
+}
