@@ -61,7 +61,7 @@ pub(crate) enum Kind {
     Cargo,
     /// `make -j2` of a C library.
     Make,
-    /// `npm ci` of M's packages from the cache.
+    /// `npm install` of M's packages.
     Npm,
     /// From the start of belay to the command's first instruction, on an unchanged M.
     Start,

@@ -125,6 +125,13 @@ fn thousands_of_execs_a_second() {
 }
 
 #[test]
+fn waiting_notices() {
+    if able() {
+        flood::notices();
+    }
+}
+
+#[test]
 fn busy_neighbours() {
     if able() {
         flood::neighbours(Privileged);
