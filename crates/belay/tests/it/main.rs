@@ -16,6 +16,7 @@ mod inside;
 mod interrupted;
 mod jailed;
 mod keyboard;
+mod large;
 mod looking;
 mod manners;
 mod mcp;
