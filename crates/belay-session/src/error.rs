@@ -335,6 +335,17 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// An archive cannot be written or read in that form.
+    #[error("{} is not an archive that can be used: {why}", .path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Something is there already, and it is not overwritten.
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
     /// Snapshots are switched off by the configuration.
     #[error("snapshots.disabled is set by {origin}")]
     Disabled {

@@ -7,6 +7,8 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod agent;
+mod archive;
 mod bisect;
 mod blame;
 mod blend;
@@ -18,6 +20,7 @@ mod compact;
 mod config;
 mod ephemeral;
 mod error;
+mod export;
 mod forget;
 mod fork;
 #[cfg(test)]
@@ -26,6 +29,7 @@ mod fuzz;
 mod history;
 mod home;
 mod identity;
+mod import;
 mod intent;
 mod log;
 mod maintenance;
@@ -51,6 +55,8 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use agent::{AgentDeed, AgentWord, Heard, Missed};
+pub use archive::Packing;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};
@@ -61,11 +67,13 @@ pub use clock::{Clock, Ids};
 pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use ephemeral::Written;
 pub use error::{Error, Result};
+pub use export::Exported;
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
+pub use import::{ImportRequest, Imported};
 pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};

@@ -175,6 +175,9 @@ pub struct Snapshot {
     /// The key of the manifest in the store.
     #[serde(with = "hex")]
     pub manifest: Hash,
+    /// Whether it was imported, so that the workspace was never in this state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Snapshots of the ring that this one took the place of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaces: Vec<String>,

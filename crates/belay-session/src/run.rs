@@ -16,6 +16,7 @@ mod journal;
 mod lost;
 mod passers;
 mod record;
+mod refusals;
 mod start;
 mod still;
 mod storm;
@@ -57,6 +58,8 @@ enum Wake {
     ChildExited,
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
+    /// A jail refused a call.
+    Refused(refusals::Refusal),
     /// What a storm deleted is back; or why not all of it.
     Undone(Option<String>),
     /// A snapshot was taken, or not.

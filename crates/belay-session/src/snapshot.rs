@@ -40,6 +40,8 @@ pub struct SnapshotRequest {
     pub cause: Cause,
     /// The pool it goes into; none for a snapshot that is only in the timeline.
     pub pool: Option<Pool>,
+    /// It comes from elsewhere; the workspace was never in this state.
+    pub imported: bool,
 }
 
 /// Every path that may have changed since a snapshot began to be taken.
@@ -63,6 +65,7 @@ impl Default for SnapshotRequest {
             dirty: None,
             cause: Cause::default(),
             pool: None,
+            imported: false,
         }
     }
 }
@@ -167,7 +170,7 @@ impl Workspace<'_> {
         Ok(base.map(|base| Manifest::read(self.home.store(), &base.manifest)).transpose()?)
     }
 
-    fn check(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<()> {
+    pub(crate) fn check(&self, timeline: &Timeline, request: &SnapshotRequest) -> Result<()> {
         if let Some(label) = &request.label {
             timeline.check_label(label)?;
         }
@@ -217,6 +220,7 @@ impl Workspace<'_> {
                 all: request.all,
                 root: manifest.identity,
                 manifest: key,
+                imported: request.imported,
                 replaces: place.replaces,
             }))])
         })?;

@@ -44,7 +44,7 @@ impl Timeline {
     /// The snapshot whose state the workspace was last known to be in: the one that was last taken on purpose, or
     /// that the whole workspace was last taken back to. What belay saved before a rollback is not a state to be in.
     pub fn base(&self) -> Option<&Snapshot> {
-        let taken = self.snapshots.iter().rev().find(|snapshot| snapshot.kind != Kind::Safety);
+        let taken = self.snapshots.iter().rev().find(|snapshot| snapshot.kind != Kind::Safety && !snapshot.imported);
         let whole = self.rewinds.iter().rev().find(|rewind| rewind.paths.is_empty());
         let reached = whole.and_then(|rewind| {
             let id = if rewind.reversed { &rewind.from } else { &rewind.to };

@@ -2,6 +2,7 @@
 
 mod check;
 mod descend;
+mod entries;
 mod file;
 mod guess;
 mod hand;
@@ -17,6 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_sys::{Root, Time};
 
+pub(crate) use self::file::cut_chunk;
 use self::hand::{Findings, Job};
 use crate::disk::{Disk, Lock};
 use crate::error::{Error, Result};
@@ -166,7 +168,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
         return Err(Error::Interrupted);
     }
     let (stored_bytes, guard) = batch.finish()?;
-    store.keep_nodes(&found.findings.nodes);
+    store.keep_nodes(&found.findings.nodes, &found.findings.lists);
     Ok(Captured {
         key,
         manifest,

@@ -85,7 +85,8 @@ impl Filter {
         Judge::new(self)
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The filter as the bytes that a snapshot stores.
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
         out.byte(FILTER_VERSION);
         out.byte(IGNORED.iter().position(|one| *one == self.gitignored).expect("the table lists every variant") as u8);
@@ -103,7 +104,8 @@ impl Filter {
         out.bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Filter> {
+    /// Reads what [`Filter::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Filter> {
         let mut input = Decoder::new(bytes, "a filter");
         if input.byte()? != FILTER_VERSION {
             return Err(input.bad("its version is unknown"));

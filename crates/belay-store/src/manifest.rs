@@ -230,7 +230,8 @@ impl GapKind {
 }
 
 impl Coverage {
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// The coverage as the bytes that a snapshot stores.
+    pub fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
         out.byte(COVERAGE_VERSION);
         out.number(self.gaps.len() as u64);
@@ -242,7 +243,8 @@ impl Coverage {
         out.bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Result<Coverage> {
+    /// Reads what [`Coverage::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Coverage> {
         let mut input = Decoder::new(bytes, "a coverage");
         if input.byte()? != COVERAGE_VERSION {
             return Err(input.bad("its version is unknown"));

@@ -270,7 +270,7 @@ impl Kind {
     }
 
     /// A directory with nothing in it.
-    pub(crate) fn empty_dir(algorithm: Algorithm) -> Kind {
+    pub fn empty_dir(algorithm: Algorithm) -> Kind {
         let node = Node::default();
         Kind::Dir { node: algorithm.hash(&node.encode()), identity: node.identity(algorithm), files: 0, bytes: 0 }
     }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::{Clash, Conflict, MtimePolicy};
+use belay_session::store::{Clash, Conflict};
 use belay_session::{Brought, Choice, Draft, Stage, Workspace};
 use serde_json::{Value, json};
 
-use crate::commands::rollback::{How, Mtime};
+use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::{Kind, Result};
 use crate::revert::{clash_name, conflict_object};
@@ -64,10 +64,7 @@ pub(crate) fn carry_out(
     how: &How,
 ) -> Result<ExitCode> {
     let ui = context.ui;
-    let mtime = how.mtime.map(|mtime| match mtime {
-        Mtime::Exact => MtimePolicy::Exact,
-        Mtime::Fresh => MtimePolicy::Fresh,
-    });
+    let mtime = how.mtime.map(Into::into);
     let meter = ui.meter("Capturing");
     let brought = workspace.bring_in(draft, choices, mtime, context.work(&meter), &mut |stage| match stage {
         Stage::Capturing | Stage::Restored => {}
@@ -96,7 +93,7 @@ fn report(context: &Context<'_>, draft: &Draft, brought: &Brought) {
             view::say_left(ui, &outcome.left);
         }
         None if brought.conflicts.is_empty() => {
-            ui.say(format_args!("Nothing to do: the workspace has what {what} has."));
+            ui.say(format_args!("Nothing to do: the workspace already has {what}."));
         }
         None => ui.say(format_args!("Nothing was changed.")),
     }
@@ -122,7 +119,7 @@ fn say_uncaptured(context: &Context<'_>, draft: &Draft) {
 pub(crate) fn write_plan(out: &mut dyn Write, draft: &Draft, lines_max: usize) -> Result<()> {
     let what = &draft.incoming.what;
     if draft.changes.is_empty() && draft.conflicts.is_empty() {
-        writeln!(out, "Nothing to do: the workspace has what {what} has.")?;
+        writeln!(out, "Nothing to do: the workspace already has {what}.")?;
         return Ok(());
     }
     writeln!(out, "Bring in {what}:")?;

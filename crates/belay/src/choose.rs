@@ -173,7 +173,7 @@ fn ask(context: &Context<'_>, question: &str, runs: Option<usize>) -> Result<Ans
 
 /// What a person makes of a hunk in their editor; none if the editor failed.
 fn edited(hunks: &Hunks, run: usize) -> Result<Option<Vec<u8>>> {
-    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var_os(name)).unwrap_or_else(|| "vi".into());
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(std::env::var_os).unwrap_or_else(|| "vi".into());
     let cannot = |error: io::Error| Failure::system("cannot edit the hunk", &error).untouched();
     let mut file = tempfile::NamedTempFile::new().map_err(cannot)?;
     file.write_all(&hunks.proposal(run)).map_err(cannot)?;

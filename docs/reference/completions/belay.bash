@@ -25,6 +25,9 @@ _belay() {
             belay,audit)
                 cmd="belay__subcmd__audit"
                 ;;
+            belay,bisect)
+                cmd="belay__subcmd__bisect"
+                ;;
             belay,blame)
                 cmd="belay__subcmd__blame"
                 ;;
@@ -52,8 +55,14 @@ _belay() {
             belay,discard)
                 cmd="belay__subcmd__discard"
                 ;;
+            belay,doctor)
+                cmd="belay__subcmd__doctor"
+                ;;
             belay,du)
                 cmd="belay__subcmd__du"
+                ;;
+            belay,export)
+                cmd="belay__subcmd__export"
                 ;;
             belay,find)
                 cmd="belay__subcmd__find"
@@ -75,6 +84,14 @@ _belay() {
                 ;;
             belay,history)
                 cmd="belay__subcmd__history"
+                ;;
+            belay,hook)
+                cmd="belay__subcmd__hook"
+                ;;
+            belay,install)
+                cmd="belay__subcmd__install"
+            belay,import)
+                cmd="belay__subcmd__import"
                 ;;
             belay,log)
                 cmd="belay__subcmd__log"
@@ -127,6 +144,9 @@ _belay() {
             belay,status)
                 cmd="belay__subcmd__status"
                 ;;
+            belay,statusline)
+                cmd="belay__subcmd__statusline"
+                ;;
             belay,stop)
                 cmd="belay__subcmd__stop"
                 ;;
@@ -138,6 +158,9 @@ _belay() {
                 ;;
             belay,undo)
                 cmd="belay__subcmd__undo"
+                ;;
+            belay,uninstall)
+                cmd="belay__subcmd__uninstall"
                 ;;
             belay,util)
                 cmd="belay__subcmd__util"
@@ -211,6 +234,9 @@ _belay() {
             belay__subcmd__help,audit)
                 cmd="belay__subcmd__help__subcmd__audit"
                 ;;
+            belay__subcmd__help,bisect)
+                cmd="belay__subcmd__help__subcmd__bisect"
+                ;;
             belay__subcmd__help,blame)
                 cmd="belay__subcmd__help__subcmd__blame"
                 ;;
@@ -238,8 +264,14 @@ _belay() {
             belay__subcmd__help,discard)
                 cmd="belay__subcmd__help__subcmd__discard"
                 ;;
+            belay__subcmd__help,doctor)
+                cmd="belay__subcmd__help__subcmd__doctor"
+                ;;
             belay__subcmd__help,du)
                 cmd="belay__subcmd__help__subcmd__du"
+                ;;
+            belay__subcmd__help,export)
+                cmd="belay__subcmd__help__subcmd__export"
                 ;;
             belay__subcmd__help,find)
                 cmd="belay__subcmd__help__subcmd__find"
@@ -261,6 +293,14 @@ _belay() {
                 ;;
             belay__subcmd__help,history)
                 cmd="belay__subcmd__help__subcmd__history"
+                ;;
+            belay__subcmd__help,hook)
+                cmd="belay__subcmd__help__subcmd__hook"
+                ;;
+            belay__subcmd__help,install)
+                cmd="belay__subcmd__help__subcmd__install"
+            belay__subcmd__help,import)
+                cmd="belay__subcmd__help__subcmd__import"
                 ;;
             belay__subcmd__help,log)
                 cmd="belay__subcmd__help__subcmd__log"
@@ -313,6 +353,9 @@ _belay() {
             belay__subcmd__help,status)
                 cmd="belay__subcmd__help__subcmd__status"
                 ;;
+            belay__subcmd__help,statusline)
+                cmd="belay__subcmd__help__subcmd__statusline"
+                ;;
             belay__subcmd__help,stop)
                 cmd="belay__subcmd__help__subcmd__stop"
                 ;;
@@ -324,6 +367,9 @@ _belay() {
                 ;;
             belay__subcmd__help,undo)
                 cmd="belay__subcmd__help__subcmd__undo"
+                ;;
+            belay__subcmd__help,uninstall)
+                cmd="belay__subcmd__help__subcmd__uninstall"
                 ;;
             belay__subcmd__help,util)
                 cmd="belay__subcmd__help__subcmd__util"
@@ -461,7 +507,10 @@ _belay() {
 
     case "${cmd}" in
         belay)
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
             opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -685,6 +734,48 @@ _belay() {
                 return 0
             fi
             case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__bisect)
+            opts="-v -C -q -h --since --until --profile --verbose --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --directory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1066,8 +1157,64 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__doctor)
+            opts="-C -q -h --fix --directory --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__du)
             opts="-C -q -h --why --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__export)
+            opts="-f -C -q -h --force --directory --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1383,7 +1530,10 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help)
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
             opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1455,6 +1605,20 @@ _belay() {
         belay__subcmd__help__subcmd__audit__subcmd__verify)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__bisect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1606,7 +1770,35 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__doctor)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__du)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1733,6 +1925,35 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__history)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__hook)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__install)
+        belay__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2068,6 +2289,20 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__statusline)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__stop)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -2111,6 +2346,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__undo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__uninstall)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2252,6 +2501,100 @@ _belay() {
                     return 0
                     ;;
                 --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__import)
+            opts="-l -d -C -q -h --label --description --directory --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --label)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -l)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --description)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -d)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__hook)
+            opts="-C -q -h --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__install)
+            opts="-n -C -q -h --all --dry-run --project --no-probe --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2683,12 +3026,17 @@ _belay() {
             return 0
             ;;
         belay__subcmd__review)
+            opts="-p -y -C -q -h --apply --apply-hunk --all --none --patch --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --apply-hunk)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --run)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3244,6 +3592,32 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__statusline)
+            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__stop)
             opts="-C -q -h --now --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3370,6 +3744,32 @@ _belay() {
                     return 0
                     ;;
                 --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__uninstall)
+            opts="-n -C -q -h --all --dry-run --project --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -23,6 +23,7 @@ fn records() -> Vec<Record> {
         pool: Some(Pool::Auto),
         slot: Some(3),
         cause: Cause { command: Some(118), ..Cause::default() },
+        imported: false,
         replaces: vec!["snap_000001".into()],
         ..sample(7, Kind::Turn)
     };

@@ -21,7 +21,7 @@ use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
-use super::{Wake, console, journal};
+use super::{Wake, console, journal, refusals};
 use crate::error::{Error, Result};
 
 /// The standard streams of the command.
@@ -91,14 +91,16 @@ impl Supervisor<'_> {
             workspace: self.workspace.path().to_owned(),
             exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
             // What is written to a layer is nowhere in the directory.
-            files: !self.workspace.is_layered(),
+            files: !self.workspace.is_layered() && !self.record.confinement.ephemeral,
             engine: Engine::Best,
             group: tree.and_then(Tree::group),
         };
         let wakes = self.wakes.clone();
         // A loop that has ended needs no events.
         let sink = Box::new(move |events| drop(wakes.send(Wake::Events(events))));
-        let ask = self.triggers.before_run();
+        let mut ask = self.triggers.before_run();
+        // What is kept apart harms nothing: its snapshot is taken beside the run, however large the workspace is.
+        let later = ask.take_if(|_| self.record.confinement.ephemeral);
         let (workspace, record) = (self.workspace, &self.record);
         let (tracer, journal, taken) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
@@ -121,6 +123,7 @@ impl Supervisor<'_> {
             }
         }
         self.journal = Some(journal.expect("a journal does not panic")?);
+        later.into_iter().for_each(|ask| self.captures.ask(ask));
         self.begin_from(taken)
     }
 
@@ -145,10 +148,13 @@ impl Supervisor<'_> {
         let mut env = self.env.clone();
         env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
-        let (held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
+        let (mut held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
             Some(confined) => confined,
             None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
         };
+        if let Some(told) = held.take_refusals() {
+            refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
+        }
         let pid = held.pid();
         self.record.child = ProcessName::of(pid);
         for pid in held.pids() {

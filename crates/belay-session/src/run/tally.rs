@@ -1,6 +1,6 @@
 //! What a run did, counted while it goes on; bounded, whatever the run does.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use belay_event::{Event, Raw, What};
 
@@ -28,6 +28,7 @@ pub(super) struct Tally {
     paths_more: u64,
     /// Commands with a path each, so that a command's count is one of paths, too.
     pairs: HashSet<u64>,
+    refused: BTreeSet<String>,
     /// Old and new names of what was renamed, with everything beneath it.
     moved: HashSet<u64>,
 }
@@ -65,6 +66,7 @@ impl Tally {
                 self.totals.paths = Some(self.paths());
             }
             What::Snapshot(taken) if taken.snapshot.is_some() => self.totals.snapshots += 1,
+            What::Denied(denied) if self.refused.len() < COMMANDS_MAX => drop(self.refused.insert(denied.call.clone())),
             What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
             _ => {}
         }
@@ -77,6 +79,11 @@ impl Tally {
         }
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         ends.chain([path.len()]).any(|end| self.moved.contains(&short(&path[..end])))
+    }
+
+    /// The calls that were refused.
+    pub(super) fn refused(&self) -> Vec<String> {
+        self.refused.iter().cloned().collect()
     }
 
     /// How many different paths changed.

@@ -27,6 +27,7 @@ pub(crate) fn sample(number: u64, kind: Kind) -> Snapshot {
         all: false,
         root: Hash([number as u8; 32]),
         manifest: Hash([number as u8; 32]),
+        imported: false,
         replaces: Vec::new(),
     }
 }

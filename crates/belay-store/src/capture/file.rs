@@ -201,10 +201,7 @@ impl Hand<'_> {
                 taken += got as u64;
             }
             let mut used = 0;
-            while filled > used && (ended || filled - used >= CHUNK_BYTES.2) {
-                let rest = &window[used..filled];
-                let cut = fastcdc::v2020::FastCDC::new(rest, CHUNK_BYTES.0, CHUNK_BYTES.1, CHUNK_BYTES.2).next();
-                let chunk = &rest[..cut.map_or(rest.len(), |chunk| chunk.length)];
+            while let Some(chunk) = cut_chunk(&window[used..filled], ended) {
                 each(self, chunk)?;
                 used += chunk.len();
                 done += chunk.len() as u64;
@@ -238,6 +235,15 @@ impl Hand<'_> {
             }
         }
     }
+}
+
+/// The first chunk of what was read so far; `None` if more must be read to tell where it ends, or nothing is left.
+pub(crate) fn cut_chunk(rest: &[u8], ended: bool) -> Option<&[u8]> {
+    if rest.is_empty() || !ended && rest.len() < CHUNK_BYTES.2 {
+        return None;
+    }
+    let cut = fastcdc::v2020::FastCDC::new(rest, CHUNK_BYTES.0, CHUNK_BYTES.1, CHUNK_BYTES.2).next();
+    Some(&rest[..cut.map_or(rest.len(), |chunk| chunk.length)])
 }
 
 fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {

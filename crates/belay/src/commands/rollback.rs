@@ -118,7 +118,8 @@ fn check_name(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> R
     }
 }
 
-fn extract(
+/// Writes a snapshot, or some paths of it, into a directory that is new or empty.
+pub(crate) fn extract(
     context: &Context<'_>,
     workspace: &Workspace<'_>,
     name: Option<&str>,

@@ -138,6 +138,10 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
             failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")
         }
+        Error::Exists(_) => failure.hint("name another file, or add --force to overwrite it"),
+        Error::Archive { why, .. } if why.starts_with("it holds more than") => {
+            failure.hint("raise snapshots.max_entries or snapshots.max_bytes if you trust it")
+        }
         Error::TooNew { .. } => failure.hint("use the newer belay, or another BELAY_HOME"),
         Error::ConfigKey { nearest, .. } if !nearest.is_empty() => {
             failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay config list` shows every key")

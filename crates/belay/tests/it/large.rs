@@ -34,11 +34,12 @@ fn assert_nothing_lost(world: &mut World) {
 
 /// The last snapshot of the run is the workspace as it is, and each path that differs from the first is in the record.
 fn assert_files_accounted_for(world: &mut World) {
-    let last = world.json(&["show"])["run"]["final_snapshot"].as_str().unwrap().to_owned();
+    let last = world.json(&["show"])["run"]["final_snapshot"].as_str().expect("a run that ended has one").to_owned();
     let differs = world.belay(&["diff", &last, "--name-only"]);
     assert!(differs.stdout.is_empty(), "the final snapshot is not the workspace: {differs}");
     let changes = world.json(&["changes", "--all"]);
-    let unknown = changes.as_array().unwrap().iter().filter(|one| one["by"].as_array().is_none_or(Vec::is_empty));
+    let unknown =
+        changes.as_array().expect("several paths").iter().filter(|one| one["by"].as_array().is_none_or(Vec::is_empty));
     let unknown: Vec<&serde_json::Value> = unknown.map(|one| &one["path"]).take(5).collect();
     assert!(unknown.is_empty(), "no event tells of {unknown:?}");
 }
@@ -78,7 +79,9 @@ fn straced(world: &World, script: &str) -> Option<BTreeMap<String, u64>> {
 /// The programs that the record names, with how often.
 fn recorded(world: &mut World) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
-    for event in world.json(&["log"]).as_array().unwrap().iter().filter(|event| event["event"] == "exec") {
+    for event in
+        world.json(&["log"]).as_array().expect("several events").iter().filter(|event| event["event"] == "exec")
+    {
         let exe = event["exe"].as_str().unwrap_or_default();
         *found.entry(exe.rsplit('/').next().unwrap_or(exe).to_owned()).or_default() += 1;
     }

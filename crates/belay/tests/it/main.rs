@@ -1,5 +1,6 @@
 //! The real program, as a user runs it: whole standard output, standard error and exit status.
 
+mod archives;
 mod attribution;
 mod bisecting;
 mod causes;
@@ -11,8 +12,10 @@ mod erasing;
 mod forks;
 mod full_disk;
 mod held;
+mod hooks;
 mod hostile;
 mod inside;
+mod installing;
 mod interrupted;
 mod jailed;
 mod keyboard;

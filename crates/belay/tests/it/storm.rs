@@ -14,8 +14,8 @@ fn world() -> World {
     let world = World::new();
     world.workspace.file(".gitignore", "target\n").file("Cargo.toml", "[package]\n").file("kept", "k");
     for number in 0..400 {
-        world.workspace.file(&format!("src/{}/{number}.rs", number % 7), &number.to_string());
-        world.workspace.file(&format!("target/debug/{number}.o"), "object");
+        world.workspace.file(format!("src/{}/{number}.rs", number % 7), number.to_string());
+        world.workspace.file(format!("target/debug/{number}.o"), "object");
     }
     world.workspace.file("target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
     assert!(belay_testkit::git(world.workspace.path()).args(["init", "-q"]).status().is_ok_and(|done| done.success()));
@@ -77,6 +77,7 @@ fn by_the_settings_a_storm_is_undone_and_the_run_stopped() {
 
 /// Runs a script at a terminal, and types `key` when the question is asked.
 fn decided(world: &mut World, key: &str, script: &str) -> Option<String> {
+    let runs = records(world).len();
     let template = world.command(&[]);
     let program = format!("{} run -- sh -c '{script}'", env!("CARGO_BIN_EXE_belay"));
     let mut terminal = Command::new("script");
@@ -94,12 +95,12 @@ fn decided(world: &mut World, key: &str, script: &str) -> Option<String> {
     };
     let mut keys = child.stdin.take().expect("a pipe");
     let reader = std::thread::spawn(move || child.wait_with_output());
-    until("the run is held", || !is_moving(world));
+    until("the run is held", || records(world).len() > runs && !is_moving(world));
     std::thread::sleep(Duration::from_millis(300));
     keys.write_all(key.as_bytes()).expect("script reads");
     std::thread::sleep(Duration::from_millis(300));
     drop(keys);
-    let output = reader.join().unwrap().expect("script ends");
+    let output = reader.join().expect("a reader does not panic").expect("script ends");
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -128,7 +129,7 @@ fn whoever_sits_at_the_terminal_decides() {
     let text = decided(&mut world, "a", "rm -rf src; echo it-went-on").unwrap();
     assert!(text.contains("it-went-on") && text.contains("somebody let it go on"), "{text}");
     assert!(!world.has("src"));
-    world.ok(&["rollback", "-y", "@pre-run"]);
+    world.ok(&["rollback", "-y", "--mtime", "exact", "@pre-run"]);
     let text = decided(&mut world, "s", "rm -rf src; sleep 9; echo it-went-on").unwrap();
     assert!(!text.contains("it-went-on\r") && text.contains("the run stopped"), "{text}");
     belay_testkit::assert_same_world(&before, &world.workspace.walk(), directories_aside());
