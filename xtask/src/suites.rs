@@ -1,6 +1,6 @@
-//! `cargo xtask crash` and `cargo xtask fuzz`: suites that take too long for every change.
+//! `cargo xtask crash`, `cargo xtask large` and `cargo xtask fuzz`: suites that take too long for every change.
 //!
-//! The tests themselves read `BELAY_CRASH` and `BELAY_FUZZ_SECONDS`; without them they run a bounded sample.
+//! The tests themselves read `BELAY_CRASH`, `BELAY_TESTS_FULL` and `BELAY_FUZZ_SECONDS`; without them they run a bounded sample.
 
 use crate::{cargo, finish, usage};
 use std::process::ExitCode;
@@ -18,6 +18,11 @@ pub(crate) fn crash(arguments: &[String]) -> ExitCode {
         _ => return usage("crash takes only --full"),
     };
     run(&CRASHED, &["--test", "it"], "crash", ("BELAY_CRASH", extent))
+}
+
+/// Runs in the size that agents make them.
+pub(crate) fn large() -> ExitCode {
+    run(&["belay"], &["--test", "it"], "large", ("BELAY_TESTS_FULL", "1"))
 }
 
 /// Mutated bytes for every decoder, for so many seconds each.

@@ -196,6 +196,19 @@ impl Reader {
         counts.and_then(Iterator::collect).map_err(Error::database("read"))
     }
 
+    /// How many different paths changed, and how many by each command; a rename counts where it led.
+    pub fn path_counts(&self) -> Result<(u64, BTreeMap<Option<u64>, u64>)> {
+        let all = "SELECT count(DISTINCT coalesce(to_path, path)) FROM fs_events";
+        let all: i64 = self.connection.query_row(all, [], |row| row.get(0)).map_err(Error::database("read"))?;
+        let read = "SELECT command, count(DISTINCT coalesce(to_path, path)) FROM fs_events GROUP BY command";
+        let mut statement = self.connection.prepare(read).map_err(Error::database("read"))?;
+        let counts = statement.query_map([], |row| {
+            let command = row.get::<_, Option<i64>>(0)?.map(|command| command as u64);
+            Ok((command, row.get::<_, i64>(1)? as u64))
+        });
+        Ok((all as u64, counts.and_then(Iterator::collect).map_err(Error::database("read"))?))
+    }
+
     /// The snapshots that were taken, in order.
     pub fn snapshots(&self) -> Result<Vec<Snapshot>> {
         let read = "SELECT seq, start_fs_event_id, stop_fs_event_id FROM snapshot_events ORDER BY id";

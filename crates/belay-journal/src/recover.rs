@@ -22,6 +22,11 @@ const CONTROLLER_LOST: &str = "controller lost";
 
 /// Closes the record in `dir`, whose writer is dead, as of the moment `at`; one that is closed stays as it is.
 pub fn recover(dir: &Path, key: Key, at: At) -> Result<Head> {
+    recover_with(dir, key, at, Vec::new())
+}
+
+/// The same, with what became known of the run since; it stands before its end.
+pub fn recover_with(dir: &Path, key: Key, at: At, known: Vec<Event>) -> Result<Head> {
     let path = dir.join(EXEC_LINES);
     let mut options = OpenOptions::new();
     let lock = options.append(true).create(true).mode(0o600).open(&path).map_err(Error::file("open", &path))?;
@@ -37,8 +42,9 @@ pub fn recover(dir: &Path, key: Key, at: At) -> Result<Head> {
     let mut ledger = Ledger::resume(schema::open_to_write(dir, false)?, key, state)?;
     if !ended {
         let end = RunEnded { ended: None, because: Some(CONTROLLER_LOST.to_owned()), root: None };
-        let event = Event::new(at, What::RunEnded(end));
-        ledger.commit(&[event], &mut Vec::new()).map_err(Error::database("close"))?;
+        let mut events = known;
+        events.push(Event::new(at, What::RunEnded(end)));
+        ledger.commit(&events, &mut Vec::new()).map_err(Error::database("close"))?;
     }
     let head = ledger.seal(true)?;
     rewrite_lines(dir)?;

@@ -44,6 +44,8 @@ pub struct ChangedPath {
     pub touches: Vec<Touch>,
     /// What belay did that left it as it is, if it was belay.
     pub rewound: Option<RewindKind>,
+    /// Whether it was changed once more after the last run, where nobody watched.
+    pub unseen: bool,
 }
 
 /// A path that a rollback would change although somebody else changed it after the run's last touch.
@@ -85,14 +87,17 @@ impl Workspace<'_> {
         };
         let mut touches = if changes.is_empty() { Default::default() } else { self.all_touches(span)? };
         let rewinds = self.rewinds_in(span)?;
+        let last = match after.is_none().then(|| self.run_since(&before)).flatten() {
+            Some(run) => self.end_of(&run)?,
+            None => None,
+        };
         let mut paths = Vec::new();
         for change in changes.into_iter().filter(|change| !change.what().is_nothing()) {
-            let (_, rewound) = self.unwound(&rewinds, &change.path, change.after.clone())?;
-            paths.push(ChangedPath {
-                touches: once(touches.remove(&change.path).unwrap_or_default()),
-                change,
-                rewound,
-            });
+            let (earlier, rewound) = self.unwound(&rewinds, &change.path, change.after.clone())?;
+            let unseen = self.is_newer(last.as_ref(), &change.path, change.after.as_ref())?
+                && self.is_newer(last.as_ref(), &change.path, earlier.as_ref())?;
+            let touches = once(touches.remove(&change.path).unwrap_or_default());
+            paths.push(ChangedPath { change, touches, rewound, unseen });
         }
         paths.sort_by_key(|path| std::cmp::Reverse(path.touches.last().map(|touch| touch.at)));
         Ok(Changed { before, after, run, paths })
@@ -114,7 +119,7 @@ impl Workspace<'_> {
             return Ok((before, after, Some(run.id)));
         }
         let before = match name {
-            Some(name) => timeline.resolve(name, &self.home.now())?,
+            Some(name) => self.named(&timeline, name)?,
             None => timeline.resolve_base()?,
         };
         Ok((before.clone(), None, None))

@@ -9,7 +9,7 @@ mod value;
 use belay_store::{Filter, Ignored, Limits};
 use serde_json::Value as Json;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, chain};
 use crate::nearest::nearest;
 use crate::pools::PoolSizes;
 use keys::{KEYS, Key, Shape, Strengthens};
@@ -85,6 +85,8 @@ pub struct Sources {
     pub env: Vec<Override>,
     /// Flags that set keys.
     pub flags: Vec<Override>,
+    /// Whether what is wrong is told ([`Settings::faults`]) and otherwise as if it were not there: the way back must not depend on it.
+    pub lenient: bool,
 }
 
 /// The workspace's own file.
@@ -112,6 +114,7 @@ pub struct Setting {
 pub struct Settings {
     values: Vec<(Value, Layer)>,
     ignored: Vec<String>,
+    faults: Vec<String>,
 }
 
 impl Settings {
@@ -123,29 +126,45 @@ impl Settings {
     /// The settings of a workspace that may have a file of its own.
     pub(crate) fn resolve_with(sources: &Sources, own: Option<&OwnText>) -> Result<Settings> {
         let mut settings = Settings::built_in();
+        let mut faults = Vec::new();
         if let Some(text) = &sources.user {
-            settings.take_text(text, Layer::User)?;
+            settings.take_text(text, Layer::User, &mut faults);
         }
         match own {
-            Some(OwnText { text, trusted: true }) => settings.take_text(text, Layer::Workspace)?,
+            Some(OwnText { text, trusted: true }) => settings.take_text(text, Layer::Workspace, &mut faults),
             Some(OwnText { text, trusted: false }) => settings.strengthen(text),
             None => {}
         }
         for variable in &sources.env {
-            settings.take_override(variable, Layer::Env)?;
+            faults.extend(settings.take_override(variable, Layer::Env).err());
         }
         for flag in &sources.flags {
-            settings.take_override(flag, Layer::Flag)?;
+            faults.extend(settings.take_override(flag, Layer::Flag).err());
         }
         if let Some(text) = &sources.corporate {
-            settings.take_text(text, Layer::Corporate)?;
+            settings.take_text(text, Layer::Corporate, &mut faults);
         }
-        Ok(settings)
+        settings.settle(faults, sources.lenient)
+    }
+
+    /// The settings, or the first thing that is wrong with them.
+    fn settle(self, faults: Vec<Error>, lenient: bool) -> Result<Settings> {
+        if lenient {
+            return Ok(Settings { faults: faults.iter().map(chain).collect(), ..self });
+        }
+        faults.into_iter().next().map_or(Ok(self), Err)
+    }
+
+    /// What is wrong in the files and variables, and does not count.
+    pub fn faults(&self) -> &[String] {
+        &self.faults
     }
 
     /// Whether a file could be in force as it is: every key is known and every value fits.
     pub(crate) fn check(text: &Text) -> Result<()> {
-        Settings::built_in().take_text(text, Layer::Workspace)
+        let (mut settings, mut faults) = (Settings::built_in(), Vec::new());
+        settings.take_text(text, Layer::Workspace, &mut faults);
+        settings.settle(faults, false).map(drop)
     }
 
     fn built_in() -> Settings {
@@ -155,7 +174,11 @@ impl Settings {
             let json = &found.iter().find(|(name, _)| name == key.name).expect("the defaults are tested").1;
             Value::from_json(key.shape, json).expect("the defaults are tested")
         };
-        Settings { values: KEYS.iter().map(|key| (value(key), Layer::Default)).collect(), ignored: Vec::new() }
+        Settings {
+            values: KEYS.iter().map(|key| (value(key), Layer::Default)).collect(),
+            ignored: Vec::new(),
+            faults: Vec::new(),
+        }
     }
 
     /// Every setting, by key.
@@ -180,14 +203,19 @@ impl Settings {
         name.contains("__").then(|| name.replace("__", ".").to_ascii_lowercase())
     }
 
-    fn take_text(&mut self, text: &Text, layer: fn(String) -> Layer) -> Result<()> {
-        for (name, json) in flatten(text)? {
-            let key = known(&text.name, &name)?;
-            let value = Value::from_json(key.shape, &json);
-            let value = value.ok_or_else(|| misfit(&text.name, key, &json.to_string()))?;
-            self.set(key, value, layer(text.name.clone()));
+    /// Takes what is right in a file; what is not is added to `faults`.
+    fn take_text(&mut self, text: &Text, layer: fn(String) -> Layer, faults: &mut Vec<Error>) {
+        let found = flatten(text).map_err(|error| faults.push(error)).unwrap_or_default();
+        for (name, json) in found {
+            let value = known(&text.name, &name).and_then(|key| {
+                let value = Value::from_json(key.shape, &json);
+                Ok((key, value.ok_or_else(|| misfit(&text.name, key, &json.to_string()))?))
+            });
+            match value {
+                Ok((key, value)) => self.set(key, value, layer(text.name.clone())),
+                Err(error) => faults.push(error),
+            }
         }
-        Ok(())
     }
 
     fn take_override(&mut self, given: &Override, layer: fn(String) -> Layer) -> Result<()> {

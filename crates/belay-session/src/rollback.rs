@@ -299,7 +299,6 @@ impl Workspace<'_> {
 
     /// Works out what a request means at this moment.
     fn aim(&self, timeline: &Timeline, request: &RewindRequest) -> Result<Aim> {
-        let now = self.home.now();
         let mut paths = request.paths.clone();
         let mut step_of = |rewind: Option<&&Rewound>, verb| {
             let rewind = rewind.ok_or(Error::NothingTo(verb))?;
@@ -309,9 +308,9 @@ impl Workspace<'_> {
             timeline.get(&rewind.from).ok_or_else(|| Error::SafetyGone { verb, snapshot: rewind.from.clone() })
         };
         let (kind, target) = match &request.goal {
-            Goal::To(Some(name)) => (RewindKind::Rollback, timeline.resolve(name, &now)?),
+            Goal::To(Some(name)) => (RewindKind::Rollback, self.named(timeline, name)?),
             Goal::To(None) => (RewindKind::Rollback, default_target(timeline)?),
-            Goal::Files(name) => (RewindKind::Restore, timeline.resolve(name, &now)?),
+            Goal::Files(name) => (RewindKind::Restore, self.named(timeline, name)?),
             Goal::Undo if timeline.rewinds().is_empty() => (RewindKind::Undo, last_safety(timeline)?),
             Goal::Undo => (RewindKind::Undo, step_of(timeline.undo_stack().last(), "undo")?),
             Goal::Redo => (RewindKind::Redo, step_of(timeline.redo_stack().last(), "redo")?),

@@ -14,6 +14,7 @@ mod halt;
 mod held;
 mod journal;
 mod lost;
+mod passers;
 mod record;
 mod refusals;
 mod start;

@@ -158,7 +158,22 @@ impl<'h> Workspace<'h> {
 
     /// The snapshot that `name` names at this moment.
     pub fn resolve(&self, name: &str) -> Result<Snapshot> {
-        Ok(self.timeline()?.resolve(name, &self.home.now())?.clone())
+        let timeline = self.timeline()?;
+        self.named(&timeline, name).cloned()
+    }
+
+    /// The snapshot of that name in the timeline; the name of a run means the state before it.
+    pub(crate) fn named<'t>(&self, timeline: &'t Timeline, name: &str) -> Result<&'t Snapshot> {
+        timeline.resolve(name, &self.home.now()).or_else(|error| {
+            let run = match &error {
+                Error::UnknownSnapshot { .. } if !name.starts_with('@') => {
+                    self.home.find_run(Some(name), &|_| false).ok()
+                }
+                _ => None,
+            };
+            let before = run.filter(|run| run.workspace == self.id).and_then(|run| run.pre_run);
+            before.and_then(|before| timeline.get(&before)).ok_or(error)
+        })
     }
 
     /// The path beneath the workspace that the user, being in `cwd`, calls `path`; it need not exist.

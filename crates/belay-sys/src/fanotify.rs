@@ -6,14 +6,15 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-/// What is told: every change of an entry, a content or an attribute, of directories too.
+/// What is told: every change of an entry, a content or an attribute, of directories too, and every execution.
 const CHANGES: u64 = libc::FAN_CREATE
     | libc::FAN_DELETE
     | libc::FAN_RENAME
     | libc::FAN_MODIFY
     | libc::FAN_CLOSE_WRITE
     | libc::FAN_ATTRIB
-    | libc::FAN_ONDIR;
+    | libc::FAN_ONDIR
+    | libc::FAN_OPEN_EXEC;
 
 const METADATA_BYTES: usize = 24;
 const OLD_NAME: u8 = 10;
@@ -53,10 +54,18 @@ impl Fanotify {
 
     /// Asks for every change in the file system that holds `dir`.
     pub fn watch_file_system(&self, dir: BorrowedFd<'_>) -> io::Result<()> {
+        self.mark(dir, CHANGES)
+    }
+
+    /// Asks for every execution of a file in the file system that holds `dir`.
+    pub fn watch_executions(&self, dir: BorrowedFd<'_>) -> io::Result<()> {
+        self.mark(dir, libc::FAN_OPEN_EXEC)
+    }
+
+    fn mark(&self, dir: BorrowedFd<'_>, mask: u64) -> io::Result<()> {
         let flags = libc::FAN_MARK_ADD | libc::FAN_MARK_FILESYSTEM;
         // SAFETY: the path is a constant that ends with a zero byte.
-        let answer =
-            unsafe { libc::fanotify_mark(self.fd.as_raw_fd(), flags, CHANGES, dir.as_raw_fd(), c".".as_ptr()) };
+        let answer = unsafe { libc::fanotify_mark(self.fd.as_raw_fd(), flags, mask, dir.as_raw_fd(), c".".as_ptr()) };
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -133,6 +142,11 @@ impl Notice<'_> {
     /// Whether it is about a directory.
     pub fn dir(&self) -> bool {
         self.has(libc::FAN_ONDIR)
+    }
+
+    /// Whether it was opened to be executed, and nothing else: the kernel may put later notices of a file into an earlier one.
+    pub fn executed(&self) -> bool {
+        self.mask == libc::FAN_OPEN_EXEC
     }
 
     /// Whether the entry is new.

@@ -8,7 +8,7 @@
 mod crawl;
 mod tree;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
@@ -37,6 +37,8 @@ pub(crate) struct Change {
     pub(crate) change: FileChange,
     /// Whether it is told, or only makes the path dirty.
     pub(crate) telling: Telling,
+    /// How often the process had executed something before, counted in its lot.
+    pub(crate) turn: u32,
 }
 
 /// Whether a change is told.
@@ -60,6 +62,19 @@ pub(crate) struct Lot {
     pub(crate) emptied: bool,
     /// What is already reported as modified, and by whom.
     modified: HashSet<(u32, Vec<u8>)>,
+    /// Processes that executed something.
+    turns: HashMap<u32, Turn>,
+}
+
+/// How often a process executed something.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    /// The number of executions with changes between them: a script and its interpreter are one.
+    count: u32,
+    /// Whether it changed nothing since the last one.
+    fresh: bool,
+    /// Whether the first was told in the lot before.
+    carried: bool,
 }
 
 /// Every change beneath the workspace.
@@ -68,6 +83,8 @@ pub(crate) struct Files {
     root: Root,
     tree: Tree,
     held: HashSet<Vec<u8>>,
+    /// Processes that executed something at the end of the last lot, and changed nothing since.
+    fresh: Vec<u32>,
     buffer: Vec<u8>,
 }
 
@@ -83,8 +100,10 @@ impl Files {
         }
         let queue = Fanotify::open(queue).map_err(unavailable)?;
         queue.watch_file_system(root.as_fd()).map_err(unavailable)?;
+        // Where programs lie elsewhere it remains unsure what a process did before it became another.
+        let _ = Root::open(Path::new("/")).and_then(|programs| queue.watch_executions(programs.as_fd()));
         let tree = Tree::list(&root).map_err(unavailable)?;
-        Ok(Files { queue, root, tree, held: HashSet::new(), buffer: vec![0; BUFFER_BYTES] })
+        Ok(Files { queue, root, tree, held: HashSet::new(), fresh: Vec::new(), buffer: vec![0; BUFFER_BYTES] })
     }
 
     /// Whether every directory beneath the workspace is known.
@@ -123,7 +142,8 @@ impl Files {
 
     /// Reads what is there.
     pub(crate) fn read(&mut self) -> Lot {
-        let mut lot = Lot::default();
+        let begun = self.fresh.drain(..).map(|pid| (pid, Turn { count: 1, fresh: true, carried: true }));
+        let mut lot = Lot { turns: begun.collect(), ..Lot::default() };
         let mut buffer = std::mem::take(&mut self.buffer);
         // Not until the queue is empty: on a file system that others are busy with it never is.
         let mut left = self.queue.waiting().unwrap_or(usize::MAX);
@@ -146,6 +166,7 @@ impl Files {
             }
         }
         self.buffer = buffer;
+        self.fresh.extend(lot.turns.iter().filter(|(_, turn)| turn.fresh).map(|(pid, _)| *pid));
         if lot.lost {
             self.list_again();
         } else {
@@ -157,6 +178,8 @@ impl Files {
     fn take(&mut self, notice: &Notice<'_>, lot: &mut Lot) {
         if notice.overflow() {
             lot.lost = true;
+        } else if notice.executed() {
+            lot.executed(notice.pid);
         } else if notice.renamed.is_some() {
             self.take_rename(notice, lot);
         } else if let Some(path) = notice.entry.and_then(|entry| self.tree.path(entry.dir, entry.name)) {
@@ -179,7 +202,7 @@ impl Files {
             lot.push_modified(notice, path.clone());
         } else if notice.released() {
             let telling = if self.held.remove(&path) { Telling::No } else { Telling::IfYoung };
-            lot.changes.push(Change { pid: notice.pid, change: change(notice, path.clone()), telling });
+            lot.add(notice.pid, change(notice, path.clone()), telling);
         }
         self.remember(notice, &path);
         if notice.deleted() {
@@ -231,12 +254,31 @@ impl AsFd for Files {
 impl Lot {
     /// Everything that there was.
     pub(crate) fn all(changes: Vec<Change>, lost: bool) -> Lot {
-        Lot { changes, lost, emptied: true, modified: HashSet::new() }
+        Lot { changes, lost, emptied: true, ..Lot::default() }
+    }
+
+    /// How often the process executed something in this lot or just before it, and whether the first may lie before it.
+    pub(crate) fn turns(&self, pid: u32) -> (u32, bool) {
+        self.turns.get(&pid).map_or((0, false), |turn| (turn.count, turn.carried && !turn.fresh))
+    }
+
+    fn executed(&mut self, pid: u32) {
+        let turn = self.turns.entry(pid).or_default();
+        turn.count += u32::from(!turn.fresh);
+        turn.fresh = true;
+    }
+
+    fn add(&mut self, pid: u32, change: FileChange, telling: Telling) {
+        let turn = self.turns.get_mut(&pid).map_or(0, |turn| {
+            turn.fresh = false;
+            turn.count
+        });
+        self.changes.push(Change { pid, change, telling, turn });
     }
 
     fn push(&mut self, notice: &Notice<'_>, action: Action, path: Vec<u8>, to: Option<Vec<u8>>) {
         let change = FileChange { action, to: to.map(Raw::from), ..change(notice, path) };
-        self.changes.push(Change { pid: notice.pid, change, telling: Telling::Yes });
+        self.add(notice.pid, change, Telling::Yes);
     }
 
     fn push_modified(&mut self, notice: &Notice<'_>, path: Vec<u8>) {

@@ -226,10 +226,13 @@ impl State {
         let emptied = lot.as_ref().is_none_or(|lot| lot.emptied);
         let mut changes = Vec::new();
         let mut found = !commands.is_empty();
-        if let Some(lot) = lot {
+        if let Some(mut lot) = lot {
             found |= !lot.changes.is_empty() || lot.lost;
             self.tell_loss(lot.lost, until, &mut changes);
-            lot.changes.into_iter().for_each(|change| self.charge(change, until, &mut changes));
+            for change in std::mem::take(&mut lot.changes) {
+                let turns = lot.turns(change.pid);
+                self.charge(change, turns, until, &mut changes);
+            }
         }
         if emptied {
             self.since = began;
@@ -260,7 +263,8 @@ impl State {
         }
     }
 
-    fn charge(&mut self, Change { pid, change, telling }: Change, until: u64, events: &mut Vec<Event>) {
+    fn charge(&mut self, one: Change, turns: (u32, bool), until: u64, events: &mut Vec<Event>) {
+        let Change { pid, change, telling, turn } = one;
         let news = !self.dirty.contains(change.path.bytes());
         self.dirty.add(change.path.bytes());
         if let Some(to) = &change.to {
@@ -274,7 +278,10 @@ impl State {
         if !told {
             return;
         }
-        let charge = self.table.charge(pid, self.since, until);
+        let charge = self.table.charge(pid, self.since, until).map(|charge| match charge.sure {
+            true => charge,
+            false => self.table.charge_in_turn(pid, self.since..=until, turn, turns).unwrap_or(charge),
+        });
         let at = charge.map_or(until, |charge| charge.until.min(until));
         let by = (pid != 0).then(|| Actor {
             pid: Some(pid),

@@ -147,6 +147,29 @@ impl Table {
         Some(Charge { command: last.command, sure, until: last.to })
     }
 
+    /// What a process was in that time, after `turn` of `all` the executions that were seen of it; with `carried` the first of
+    /// these may have been before that time.
+    ///
+    /// None if these are not the executions that separate what it was.
+    pub(crate) fn charge_in_turn(
+        &self,
+        pid: u32,
+        time: std::ops::RangeInclusive<u64>,
+        turn: u32,
+        (all, carried): (u32, bool),
+    ) -> Option<Charge> {
+        let spans = self.spans.get(&pid)?.iter();
+        let overlapping: Vec<&Span> =
+            spans.filter(|span| span.from <= *time.end() && span.to >= *time.start()).collect();
+        let before = match (all as usize + 1).checked_sub(overlapping.len())? {
+            0 => 0,
+            1 if carried => 1,
+            _ => return None,
+        };
+        let span = overlapping.get((turn as usize).checked_sub(before)?)?;
+        Some(Charge { command: span.command, sure: true, until: span.to })
+    }
+
     /// Forgets what ended long before `now`.
     pub(crate) fn forget(&mut self, now: u64) {
         while let Some((at, pid)) = self.ended.front().copied() {

@@ -61,7 +61,7 @@ impl<'u> Context<'u> {
     pub(crate) fn settled_home(&self) -> Result<Home> {
         let home = self.home()?;
         // Whether this directory can be a workspace is nothing that such a command depends on.
-        let sources = self.sources().unwrap_or_default();
+        let sources = self.lenient_sources().unwrap_or_default();
         if let Some(Ok(Some(workspace))) = self.anchor().ok().map(|directory| home.find(&directory, &sources)) {
             self.welcome(&workspace)?;
         }
@@ -99,7 +99,25 @@ impl<'u> Context<'u> {
     /// The known workspace that holds the directory, or the fork of it that is meant; an interrupted rollback in it is
     /// dealt with first.
     pub(crate) fn workspace<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
-        let origin = self.origin(home)?;
+        self.workspace_with(home, &self.sources()?)
+    }
+
+    /// The same for a way back and whatever leads to one: a mistake in the configuration is told, and does not stand in its way.
+    pub(crate) fn workspace_despite<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
+        let workspace = self.workspace_with(home, &self.lenient_sources()?)?;
+        let faults = workspace.settings().faults();
+        for fault in faults {
+            self.ui.warn(format_args!("{}; it does not count", escape::printable(fault.as_bytes())));
+        }
+        if !faults.is_empty() {
+            self.ui
+                .hint("`belay config list` shows every key; `belay run` and `belay snapshot` wait until it is mended");
+        }
+        Ok(workspace)
+    }
+
+    fn workspace_with<'h>(&self, home: &'h Home, sources: &Sources) -> Result<Workspace<'h>> {
+        let origin = self.origin_with(home, sources)?;
         match &self.global.fork {
             Some(name) => Ok(self.open_fork(&origin, name)?.0),
             None => Ok(origin),
@@ -107,10 +125,9 @@ impl<'u> Context<'u> {
     }
 
     /// The known workspace that holds the directory, whichever fork is meant.
-    pub(crate) fn origin<'h>(&self, home: &'h Home) -> Result<Workspace<'h>> {
+    fn origin_with<'h>(&self, home: &'h Home, sources: &Sources) -> Result<Workspace<'h>> {
         let directory = self.anchor()?;
-        let found = home.find(&directory, &self.sources()?)?;
-        let workspace = found.ok_or_else(|| not_a_workspace(&directory))?;
+        let workspace = home.find(&directory, sources)?.ok_or_else(|| not_a_workspace(&directory))?;
         home.collect_checkouts();
         self.welcome(&workspace)?;
         Ok(workspace)
@@ -213,7 +230,12 @@ impl<'u> Context<'u> {
             corporate: read_config(&self.environment.corp_config)?,
             env: overrides.map(|(name, value)| override_of(name, value)).collect(),
             flags: Vec::new(),
+            lenient: false,
         })
+    }
+
+    fn lenient_sources(&self) -> Result<Sources> {
+        Ok(Sources { lenient: true, ..self.sources()? })
     }
 
     fn welcome(&self, workspace: &Workspace<'_>) -> Result<()> {

@@ -1,6 +1,9 @@
 //! Runs that are looked at afterwards: which one is meant, and how a command and its end read on one line.
 
-use belay_session::event::{Decision, Denied, Ended, Raw, Storm};
+use std::collections::HashSet;
+
+use belay_session::event::{Actor, Decision, Denied, Ended, Raw, Storm};
+use belay_session::journal::Command;
 use belay_session::{Error, Home, RunRecord};
 
 use crate::context::Context;
@@ -92,6 +95,20 @@ pub(crate) fn end(ended: Option<Ended>) -> String {
         Some(Ended::Signal(signal)) => format!("signal {signal}"),
         Some(Ended::Replaced(number)) => format!("became #{number}"),
     }
+}
+
+/// The commands that a process became after it had been another one.
+pub(crate) fn became<'a>(commands: impl Iterator<Item = &'a Command>) -> HashSet<u64> {
+    let became = |command: &Command| match command.ended {
+        Some(Ended::Replaced(next)) => Some(next),
+        _ => None,
+    };
+    commands.filter_map(became).collect()
+}
+
+/// Whether a change may have been made by what the process was before it became the command.
+pub(crate) fn is_unsure(by: Option<Actor>, became: &HashSet<u64>) -> bool {
+    by.is_some_and(|by| by.pid.is_some() && !by.exact && by.command.is_some_and(|command| became.contains(&command)))
 }
 
 #[cfg(test)]

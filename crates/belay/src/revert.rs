@@ -39,9 +39,11 @@ fn plan(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReques
 
 fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertRequest) -> Result<ExitCode> {
     let plan = plan(context, workspace, request)?;
+    // As the deed would end, so that a script can ask first.
+    let code = if plan.conflicts.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(Kind::Incomplete.exit_code()) };
     if context.ui.json {
         context.ui.print_json(&plan_json(&plan))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(code);
     }
     let mut out = context.ui.paged();
     write_plan(&mut out, &plan, usize::MAX)?;
@@ -49,7 +51,7 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
     if !plan.changes.is_empty() || !plan.conflicts.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }
 
 /// Shows the plan and asks; `false` when there is nothing to do.

@@ -17,6 +17,9 @@ use crate::view::{self, changes};
 /// On a terminal a plan is a screenful; `--dry-run` shows all of it.
 const LINES_MAX: usize = 30;
 
+/// Paths that somebody else changed, of which the rest is only counted.
+const NEWER_MAX: usize = 10;
+
 /// Takes the workspace, or some paths of it, to the goal.
 pub(crate) fn rewind(
     context: &Context<'_>,
@@ -166,9 +169,13 @@ fn write_plan(out: &mut dyn Write, plan: &RewindPlan, newer: &[NewerEdit], lines
     if !plan.plan.steps.is_empty() {
         writeln!(out, "{}", summary(plan))?;
     }
-    for edit in newer.iter().take(lines_max) {
+    let newer_max = lines_max.min(NEWER_MAX);
+    for edit in newer.iter().take(newer_max) {
         let who = edit.run.as_deref().unwrap_or("somebody outside the run");
         writeln!(out, "  newer: {} was changed later by {who}", view::relative(&edit.path))?;
+    }
+    if let Some(more) = newer.len().checked_sub(newer_max).filter(|more| *more > 0) {
+        writeln!(out, "  newer: and {} more (--json names all)", quantity::count(more as u64, "path"))?;
     }
     for left in &plan.plan.left {
         writeln!(out, "  left alone: {} ({})", view::relative(&left.path), view::left_name(left.reason))?;

@@ -90,9 +90,9 @@ impl Workspace<'_> {
             changes.iter().filter(is_between)
         };
         let is_meant = |by: Option<Actor>| by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
-        // The process is known, but not whether it had become the command already.
+        // The kernel named the process, but not whether it had become the command already; without a name that is known.
         let is_unsure = |by: Option<Actor>| {
-            let unsure = by.filter(|by| !by.exact).and_then(|by| by.command);
+            let unsure = by.filter(|by| by.pid.is_some() && !by.exact).and_then(|by| by.command);
             let became = unsure.and_then(|own| commands.iter().find(|other| other.ended == Some(Ended::Replaced(own))));
             became.is_some_and(|other| !family.contains(&other.exec.command))
         };
@@ -105,7 +105,7 @@ impl Workspace<'_> {
     }
 
     fn snapshot_step(&self, timeline: &Timeline, name: &str) -> Result<Step> {
-        let before = timeline.resolve(name, &self.home.now())?.clone();
+        let before = self.named(timeline, name)?.clone();
         let later = || timeline.snapshots().iter().filter(|snapshot| snapshot.number > before.number);
         let run = before.cause.run.clone();
         let is_turn = before.kind == Kind::Turn;

@@ -52,6 +52,7 @@ fn layers_win_in_their_order_and_each_value_knows_its_origin() {
             given("--auto-interval", "snapshots.auto_interval", "3"),
         ],
         corporate: Some(Text { name: "corp.toml".into(), ..toml("snapshots.auto_interval = 4") }),
+        ..Sources::default()
     };
     let settings = Settings::resolve(&sources).unwrap();
     assert_eq!(shown(&settings, "snapshots.auto_max"), ("1".into(), Layer::User("config.toml".into())));

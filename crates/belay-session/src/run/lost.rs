@@ -1,13 +1,13 @@
 //! Runs whose supervisor died: their journals are closed, their last state is captured, and what still lives is named.
 
-use belay_event::At;
+use belay_event::{At, Event, SnapshotTaken, What};
 use belay_store::LockMode;
 use jiff::Timestamp;
 
 use super::record::{RunRecord, RunState};
 use super::tree::command_of;
 use crate::error::{Error, Result, chain};
-use crate::record::{Cause, Kind, Origin};
+use crate::record::{Cause, Kind, Origin, Snapshot};
 use crate::snapshot::SnapshotRequest;
 use crate::workspace::{Work, Workspace};
 
@@ -40,7 +40,7 @@ impl Workspace<'_> {
     fn recover_run(&self, mut run: RunRecord, work: Work<'_>) -> LostRun {
         let (home, disk) = (self.home(), self.home().disk());
         let now = home.options.clock.now();
-        let mut failed = self.close_journal(&run, now).err().map(|error| chain(&error));
+        let (mut failed, mut known) = (None, Vec::new());
         run.state = if run.started_at.is_some() { RunState::Lost } else { RunState::Failed };
         run.ended_at = Some(now);
         run.because = Some("controller lost".to_owned());
@@ -55,11 +55,17 @@ impl Workspace<'_> {
                 },
                 ..SnapshotRequest::default()
             };
+            let began = std::time::Instant::now();
             match self.snapshot(&request, work) {
-                Ok(taken) => run.final_snapshot = Some(taken.snapshot.id),
-                Err(error) => failed = failed.or(Some(chain(&error))),
+                Ok(taken) => {
+                    let took_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+                    known.push(found(&taken.snapshot, took_us, At::from(now)));
+                    run.final_snapshot = Some(taken.snapshot.id);
+                }
+                Err(error) => failed = Some(chain(&error)),
             }
         }
+        failed = failed.or(self.close_journal(&run, now, known).err().map(|error| chain(&error)));
         self.count_recorded(&mut run);
         let saved = run.save(disk, true).and_then(|()| run.unmark(disk));
         failed = failed.or(saved.err().map(|error| chain(&error)));
@@ -73,17 +79,37 @@ impl Workspace<'_> {
         let totals = &mut run.totals;
         totals.commands = journal.commands().map_or(totals.commands, |commands| commands.len() as u64);
         totals.changes = journal.change_counts().map_or(totals.changes, |counts| counts.values().sum());
+        totals.paths = journal.path_counts().ok().map(|(paths, _)| paths);
         totals.snapshots = journal.snapshots().map_or(totals.snapshots, |snapshots| snapshots.len() as u64);
     }
 
-    fn close_journal(&self, run: &RunRecord, now: Timestamp) -> Result<()> {
+    fn close_journal(&self, run: &RunRecord, now: Timestamp, known: Vec<Event>) -> Result<()> {
         let dir = self.home().run_dir(&run.id);
         if !dir.join("session.db").exists() {
             return Ok(());
         }
-        belay_journal::recover(&dir, self.home().signing_key()?, At::from(now))?;
+        belay_journal::recover_with(&dir, self.home().signing_key()?, At::from(now), known)?;
         Ok(())
     }
+}
+
+/// The snapshot of what was found, as an event of the run.
+fn found(snapshot: &Snapshot, took_us: u64, at: At) -> Event {
+    let taken = SnapshotTaken {
+        snapshot: Some(snapshot.id.clone()),
+        kind: snapshot.kind.name().to_owned(),
+        origin: "auto".to_owned(),
+        name: None,
+        slot: snapshot.slot,
+        files: snapshot.files,
+        stored_bytes: snapshot.size_delta,
+        took_us,
+        by_dirty_set: false,
+        command: None,
+        root: Some(snapshot.root.to_hex()),
+        failed: None,
+    };
+    Event::new(at, What::Snapshot(taken))
 }
 
 /// A run that is over, and its processes that live on with their commands.

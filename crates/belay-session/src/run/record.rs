@@ -167,6 +167,9 @@ pub struct RunTotals {
     pub commands: u64,
     /// File changes.
     pub changes: u64,
+    /// Different paths that changed; none in records of older versions.
+    #[serde(default)]
+    pub paths: Option<u64>,
     /// Snapshots that were taken.
     pub snapshots: u64,
     /// Events that were lost.

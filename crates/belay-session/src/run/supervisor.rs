@@ -18,6 +18,7 @@ use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
 use super::held::Holds;
+use super::passers::Passers;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::refusals::Commands;
 use super::start::Streams;
@@ -67,6 +68,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) triggers: Triggers,
     pub(super) captures: Captures,
     pub(super) holds: Holds,
+    passers: Passers,
     jobs: Option<Sender<Job>>,
     pub(super) tally: Tally,
     /// The command's own end, as the tracer saw it.
@@ -121,6 +123,7 @@ impl<'w> Supervisor<'w> {
             journal: None,
             captures: Captures::default(),
             holds: Holds::default(),
+            passers: Passers::default(),
             jobs: None,
             tally: Tally::default(),
             seen_end: None,
@@ -233,7 +236,10 @@ impl<'w> Supervisor<'w> {
     }
 
     /// Takes in what the tracer saw.
-    fn observed(&mut self, events: Vec<Event>) {
+    fn observed(&mut self, mut events: Vec<Event>) {
+        if self.record.is_watch() {
+            events = self.passers.name(events);
+        }
         if self.frozen_by.is_empty() {
             return self.happened(events);
         }

@@ -13,6 +13,8 @@ const COMMANDS_MAX: usize = 4_096;
 const PATHS_MAX: usize = 100_000;
 /// Arguments of a command that are kept for the summary.
 const ARGV_BYTES_MAX: usize = 512;
+/// Odd, so that no two commands are the same after it.
+const PAIR_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Commands in the summary.
 const DEEDS_MAX: usize = 10;
 
@@ -24,6 +26,8 @@ pub(super) struct Tally {
     changes: HashMap<Option<u64>, u64>,
     paths: HashSet<u64>,
     paths_more: u64,
+    /// Commands with a path each, so that a command's count is one of paths, too.
+    pairs: HashSet<u64>,
     refused: BTreeSet<String>,
     /// Old and new names of what was renamed, with everything beneath it.
     moved: HashSet<u64>,
@@ -45,18 +49,21 @@ impl Tally {
             What::File(change) => {
                 self.totals.changes += 1;
                 let command = change.by.and_then(|by| by.command);
-                if self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command) {
+                let target = short(change.to.as_ref().unwrap_or(&change.path).bytes());
+                let pair = target ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR));
+                let is_new = self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair);
+                if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
                     *self.changes.entry(command).or_default() += 1;
                 }
                 if let Some(to) = change.to.as_ref().filter(|_| self.moved.len() < PATHS_MAX) {
                     self.moved.extend([short(change.path.bytes()), short(to.bytes())]);
                 }
-                let short = short(change.to.as_ref().unwrap_or(&change.path).bytes());
                 if self.paths.len() < PATHS_MAX {
-                    self.paths.insert(short);
-                } else if !self.paths.contains(&short) {
+                    self.paths.insert(target);
+                } else if !self.paths.contains(&target) {
                     self.paths_more += 1;
                 }
+                self.totals.paths = Some(self.paths());
             }
             What::Snapshot(taken) if taken.snapshot.is_some() => self.totals.snapshots += 1,
             What::Denied(denied) if self.refused.len() < COMMANDS_MAX => drop(self.refused.insert(denied.call.clone())),

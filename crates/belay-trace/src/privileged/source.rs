@@ -80,7 +80,8 @@ impl Watched {
             changes = self.watches.read(&bytes, now);
         }
         let lost = changes.lost || failed;
-        let told = changes.list.into_iter().map(|(change, _)| Change { pid: 0, change, telling: Telling::Yes });
+        let told =
+            changes.list.into_iter().map(|(change, _)| Change { pid: 0, change, telling: Telling::Yes, turn: 0 });
         Lot::all(told.collect(), lost)
     }
 }

@@ -147,3 +147,20 @@ fn the_dead_are_forgotten_after_a_while() {
     assert_eq!(world.table.len(), 1);
     assert_eq!(world.command(100, 90 * SECOND, 91 * SECOND), Some(1));
 }
+
+#[test]
+fn executions_that_were_seen_in_turn_tell_apart_what_a_process_was() {
+    let mut world = world();
+    world.exec(10, 100, 1, "bash");
+    world.exec(20, 100, 1, "rm");
+    let charge =
+        |turn, all| world.table.charge_in_turn(100, 12..=30, turn, all).map(|charge| (charge.command, charge.sure));
+    assert_eq!(charge(0, (1, false)), Some((Some(1), true)));
+    assert_eq!(charge(1, (1, false)), Some((Some(2), true)));
+    // The first of two was before that time.
+    assert_eq!(charge(1, (2, true)), Some((Some(1), true)));
+    assert_eq!(charge(2, (2, true)), Some((Some(2), true)));
+    assert_eq!(charge(1, (2, false)), None);
+    assert_eq!(charge(0, (0, false)), None);
+    assert_eq!(charge(0, (2, true)), None);
+}

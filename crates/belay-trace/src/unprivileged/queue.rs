@@ -6,6 +6,7 @@
 //! Invariants: taking file events from the kernel and appending them here is one step under one lock, so that whoever
 //! takes items after draining has everything that happened before.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -57,6 +58,8 @@ pub(crate) struct Queue {
 struct Inner {
     items: Vec<Item>,
     runners: Runners,
+    /// Processes that executed something themselves.
+    executed: HashSet<u32>,
     /// How many items were ever appended, and how many of them were made events.
     appended: u64,
     handled: u64,
@@ -112,10 +115,10 @@ impl Queue {
         let silent = inner.items.is_empty();
         let lot = inner.drain(self.inotify.as_deref());
         let directories = lot.as_ref().is_some_and(Lot::brings_directories);
-        inner.account(&record);
+        let is_first = inner.account(&record);
         match (&record, lot) {
-            // Only the process that executes something ran: it was opening the redirections of the new command.
-            (Record::Exec { image, .. }, Some(lot)) if lot.ran.as_deref() == Some(&[image.pid]) => {
+            // Only the process that executes something ran, and it was none before: it opened the redirections of the new command.
+            (Record::Exec { image, .. }, Some(lot)) if is_first && lot.ran.as_deref() == Some(&[image.pid]) => {
                 inner.append([Item::Process(record), Item::Files(lot)]);
             }
             (_, lot) => inner.append(lot.map(Item::Files).into_iter().chain([Item::Process(record)])),
@@ -180,11 +183,16 @@ impl Inner {
         (!bytes.is_empty()).then(|| Lot { at: belay_sys::boot_nanos(), bytes, ran, round })
     }
 
-    fn account(&mut self, record: &Record) {
+    /// Takes a process into account; says whether it executed something for the first time.
+    fn account(&mut self, record: &Record) -> bool {
         match record {
             Record::Fork { child, .. } => self.runners.begin(*child),
-            Record::Exit { pid, .. } => self.runners.end(*pid),
-            Record::Exec { .. } => {}
+            Record::Exit { pid, .. } => {
+                self.executed.remove(pid);
+                self.runners.end(*pid);
+            }
+            Record::Exec { image, .. } => return self.executed.insert(image.pid),
         }
+        false
     }
 }

@@ -33,7 +33,7 @@ Examples:
 /// Attaches.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let goes_on = |run: &RunRecord| run.workspace == workspace.id() && run.is_live();
     let record = home.find_run(args.run.as_deref(), &goes_on).map_err(past::none_goes_on)?;
     if !record.state.is_open() {

@@ -37,7 +37,7 @@ Examples:
 /// Prints where the file and its lines come from.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let (name, line) = split(context, args.path)?;
     let path = context.beneath(&workspace, &name)?;
     let meter = context.ui.meter("Looking");
@@ -88,7 +88,7 @@ fn who(interval: &Interval) -> String {
     match (&interval.after, interval.touches.is_empty(), interval.rewound) {
         (None, ..) => "before the first snapshot".to_owned(),
         (_, _, Some(kind)) => format!("belay {}", kind.name()),
-        (_, true, None) => "nobody that a run has seen".to_owned(),
+        (_, true, None) => touch::OUTSIDE.to_owned(),
         _ => touch::many(&interval.touches),
     }
 }

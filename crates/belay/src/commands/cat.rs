@@ -33,7 +33,7 @@ Examples:
 /// Writes the file's bytes to standard output, as they were.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let path = context.beneath(&workspace, &args.path)?;
     let snapshot = workspace.resolve(&args.snapshot)?;
     let tree = workspace.tree(&snapshot)?;

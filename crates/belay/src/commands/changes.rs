@@ -44,7 +44,7 @@ Examples:
 /// Prints the paths, those touched last first.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let of = args.of.map_or(ChangesOf::Latest, ChangesOf::Named);
     let meter = context.ui.meter("Looking");
     let changed = workspace.changed(&of, context.work(&meter))?;
@@ -102,21 +102,30 @@ fn heading(changed: &Changed) -> String {
 
 fn row(path: &ChangedPath, now: jiff::Timestamp, by_max: usize) -> Vec<Cell> {
     let line = Line::from(&path.change);
-    let last = path.touches.last();
+    let last = path.touches.last().filter(|_| !path.unseen);
     let entry = path.change.after.as_ref().or(path.change.before.as_ref());
     vec![
         Cell::new(line.letter().to_string(), line.style()),
         line.name().into(),
         entry.map(view::amount).unwrap_or_default().into(),
         last.map(|touch| quantity::age(touch.at.timestamp(), now)).unwrap_or_default().into(),
-        path.rewound.map_or_else(|| touch::last(&path.touches, by_max), |kind| format!("belay {}", kind.name())).into(),
+        by(path, by_max).into(),
     ]
+}
+
+fn by(path: &ChangedPath, max: usize) -> String {
+    match path.rewound {
+        _ if path.unseen => touch::OUTSIDE.to_owned(),
+        Some(kind) => format!("belay {}", kind.name()),
+        None => touch::last(&path.touches, max),
+    }
 }
 
 fn to_json(path: &ChangedPath) -> Value {
     let mut value = view::change_json(&path.change);
     if let Some(object) = value.as_object_mut() {
         object.insert("rewound".to_owned(), path.rewound.map(|kind| kind.name()).into());
+        object.insert("unseen".to_owned(), path.unseen.into());
         object.insert("by".to_owned(), path.touches.iter().rev().map(touch::to_json).collect());
     }
     value

@@ -78,7 +78,7 @@ Examples:
 /// Compares and prints; 1 with `--exit-code` when something differs.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
     let from = match &args.from {
         Some(name) => named(context, &workspace, name)?,

@@ -18,17 +18,24 @@ pub(crate) struct Args {
     /// The run; the latest ephemeral one of this workspace by default
     #[arg(value_name = "RUN")]
     run: Option<String>,
+
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   belay discard
-  belay discard run_k8m2p1x0";
+  belay discard run_k8m2p1x0 -y";
 
 /// Captures and discards.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
+    if !args.yes && context.ui.is_interactive() {
+        context.ui.confirm("Discard what it wrote?")?;
+    }
     discard(context, &home, &workspace, args.run.as_deref())
 }
 

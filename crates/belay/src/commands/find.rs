@@ -36,7 +36,7 @@ Examples:
 /// Prints every path that matches, with the snapshots that hold it.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let only = args.snapshot.as_deref().map(|name| workspace.resolve(name)).transpose()?;
     let mut found = workspace.find_paths(&args.pattern)?;
     if let Some(only) = &only {

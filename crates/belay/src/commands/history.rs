@@ -34,7 +34,7 @@ Examples:
 /// Prints the versions, oldest first.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let path = context.beneath(&workspace, &args.path)?;
     let versions = workspace.history(&path)?;
     if versions.is_empty() {

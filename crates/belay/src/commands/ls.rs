@@ -45,7 +45,7 @@ A name in brackets was seen but not captured; the reason follows.";
 /// Prints the entries in the order of their names.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let here = context.beneath(&workspace, Path::new("."))?;
     let path = match &args.path {
         Some(path) => context.beneath(&workspace, path)?,

@@ -25,6 +25,6 @@ Examples:
 /// Takes back the last undo.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     rewind(context, &workspace, Goal::Redo, Vec::new(), &args.how)
 }

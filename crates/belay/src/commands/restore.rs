@@ -37,7 +37,7 @@ Examples:
 /// Brings the paths back.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let paths = context.all_beneath(&workspace, &args.paths)?;
     rewind(context, &workspace, Goal::Files(args.snapshot), paths, &args.how)
 }

@@ -72,7 +72,7 @@ Examples:
 /// Shows or applies what was written.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     if args.none {
         return discard::discard(context, &home, &workspace, args.run.as_deref());
     }

@@ -95,7 +95,7 @@ Examples:
 /// Goes back, or writes the snapshot elsewhere.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let paths = context.all_beneath(&workspace, &args.paths)?;
     if let Some(name) = &args.snapshot {
         check_name(context, &workspace, name)?;

@@ -58,7 +58,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.say("There was no run yet.");
         context.ui.hint("`belay run -- COMMAND` protects and records one");
     }
-    let mut table = Table::new(&["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "CHANGES", "STATE"]);
+    let mut table = Table::new(&["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "PATHS", "STATE"]);
     let now = home.now().timestamp();
     runs.iter().for_each(|run| table.row(row(&home, run, now)));
     table.write(&mut out)?;
@@ -108,13 +108,13 @@ fn state(run: &RunRecord) -> Cell {
     }
 }
 
-/// The changes that were recorded; a run that goes on is asked itself.
+/// The paths that changed; a run that goes on is asked itself.
 fn changes(home: &Home, run: &RunRecord) -> u64 {
     if !run.state.is_open() {
-        return run.totals.changes;
+        return run.totals.paths.unwrap_or(run.totals.changes);
     }
-    let counts = home.journal(run).and_then(|journal| Ok(journal.change_counts()?));
-    counts.map_or(run.totals.changes, |counts| counts.values().sum())
+    let counts = home.journal(run).and_then(|journal| Ok(journal.path_counts()?));
+    counts.map_or(run.totals.changes, |(paths, _)| paths)
 }
 
 /// A run as JSON: its record, with what can be derived from that.

@@ -42,7 +42,9 @@ Examples:
 /// What is shown of a run.
 struct Sight {
     commands: Vec<Command>,
-    /// Changes by command; those of nobody in the run under none.
+    /// Different paths that changed.
+    paths: u64,
+    /// The same by command; those of nobody in the run under none.
     changes: BTreeMap<Option<u64>, u64>,
     snapshots: Vec<Snapshot>,
     lost: Vec<Lost>,
@@ -64,13 +66,15 @@ impl Sight {
                 }
             }
         }
-        let (commands, changes) = (journal.commands()?, journal.change_counts()?);
-        Ok(Sight { commands, changes, snapshots: journal.snapshots()?, lost, degraded })
+        let (commands, (paths, changes)) = (journal.commands()?, journal.path_counts()?);
+        Ok(Sight { commands, paths, changes, snapshots: journal.snapshots()?, lost, degraded })
     }
 
     /// The commands that changed most, with how much.
     fn doers(&self) -> Vec<(Option<&Command>, u64)> {
-        let find = |number: u64| self.commands.iter().find(|command| command.exec.command == number);
+        let known: BTreeMap<u64, &Command> =
+            self.commands.iter().map(|command| (command.exec.command, command)).collect();
+        let find = |number: u64| known.get(&number).copied();
         let mut doers: Vec<_> = self.changes.iter().map(|(number, count)| (number.and_then(find), *count)).collect();
         doers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         doers
@@ -130,7 +134,7 @@ fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()
         writeln!(out, "             {caution}lost:{caution:#} {how_many} {source} events")?;
     }
     writeln!(out, "commands     {} ({} failed)", quantity::grouped(sight.commands.len() as u64), sight.failed())?;
-    writeln!(out, "changes      {}", quantity::grouped(sight.changes.values().sum()))?;
+    writeln!(out, "changes      {}", quantity::count(sight.paths, "path"))?;
     Ok(())
 }
 
@@ -150,7 +154,7 @@ fn doers(out: &mut Out, sight: &Sight) -> Result<()> {
     if doers.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(&["CHANGES", "COMMAND", ""]);
+    let mut table = Table::new(&["PATHS", "COMMAND", ""]);
     for (command, count) in doers.iter().take(ROWS_MAX) {
         let (number, line) = match command {
             Some(command) => (
@@ -170,7 +174,7 @@ fn snapshots(out: &mut Out, sight: &Sight) -> Result<()> {
     if sight.snapshots.is_empty() {
         return Ok(());
     }
-    let mut table = Table::new(&["SNAPSHOT", "TYPE", "TAKEN", "CHANGES", "FOR"]);
+    let mut table = Table::new(&["SNAPSHOT", "TYPE", "TAKEN", "EVENTS", "FOR"]);
     let hidden = sight.snapshots.len().saturating_sub(ROWS_MAX);
     // The first is the way back, so it stays when others are left out.
     let shown = sight.snapshots.iter().take(1).chain(sight.snapshots.iter().skip(1).skip(hidden));
@@ -229,6 +233,6 @@ fn to_json(home: &Home, run: &RunRecord, sight: &Sight) -> serde_json::Value {
         "start_fs_event_id": one.start, "stop_fs_event_id": one.stop })
     });
     json!({ "run": runs::to_json(home, run), "commands": sight.commands.len(), "failed": sight.failed(),
-        "changes": sight.changes.values().sum::<u64>(), "by_command": by_command.collect::<Vec<_>>(),
+        "changes": sight.paths, "by_command": by_command.collect::<Vec<_>>(),
         "snapshots": snapshots.collect::<Vec<_>>(), "lost": sight.lost, "degraded": sight.degraded })
 }

@@ -37,7 +37,7 @@ Letters:
 /// Prints the status.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let meter = context.ui.meter("Looking");
     let mut status = workspace.status(context.work(&meter))?;
     drop(meter);

@@ -61,7 +61,7 @@ Examples:
 /// Takes back the last rollback, or the step.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace(&home)?;
+    let workspace = context.workspace_despite(&home)?;
     let step = match (args.command, args.step, args.turn) {
         (Some(number), ..) => StepName::Command { run: args.run, number },
         (None, Some(step), _) => StepName::From(step),

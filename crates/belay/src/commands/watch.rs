@@ -130,6 +130,9 @@ fn attend(context: &Context<'_>, mut watches: Vec<(RunRecord, RunClient)>) -> Re
 
 fn list(context: &Context<'_>, home: &belay_session::Home) -> Result<ExitCode> {
     let watches: Vec<RunRecord> = home.runs()?.into_iter().filter(|run| run.is_watch() && run.is_live()).collect();
+    if watches.is_empty() && !context.ui.json {
+        context.ui.say("No watch goes on.");
+    }
     let mut out = context.ui.out();
     for watch in &watches {
         match context.ui.json {

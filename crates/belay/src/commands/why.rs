@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::jail::denied_call;
-use belay_session::{Ground, Subject};
+use belay_session::{ConfinementEngine, Ground, Subject};
 use serde_json::json;
 
 use crate::context::Context;
@@ -65,6 +65,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         home: &user_home,
         belay: &context.environment.home,
     };
+    let confines = workspace.as_ref().is_some_and(|here| here.confinement_engine() != ConfinementEngine::None);
     let subject = subject(&args, &directory);
     let why = profile.why(&subject, &ground);
     if context.ui.json {
@@ -85,6 +86,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         writeln!(out, "  otherwise with: {}", printable(instead))?;
     }
     out.finish()?;
+    if !confines {
+        context.ui.hint("isolation.engine is \"none\": a run is confined only with --isolation jail");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

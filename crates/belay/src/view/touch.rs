@@ -5,6 +5,9 @@ use serde_json::{Value, json};
 
 use crate::past;
 
+/// Who changed what no run has seen.
+pub(crate) const OUTSIDE: &str = "somebody outside of any run";
+
 /// Characters of a command line.
 const LINE_MAX: usize = 60;
 

@@ -36,3 +36,66 @@ fn a_store_through_a_mapping_is_in_the_record_at_the_end() {
     let rows = world.ok(&["sql", "@latest", "SELECT action FROM fs_events WHERE path = 'mapped'", "--csv"]);
     assert!(rows.lines().skip(1).any(|action| action == "modified"), "{rows}");
 }
+
+#[test]
+fn what_somebody_edits_after_the_run_is_not_the_runs() {
+    let mut world = World::new();
+    world.workspace.file("a", "one\n").file("b", "one\n");
+    world.ok(&["run", "--isolation", "none", "-q", "--", "sed", "-i", "s/one/two/", "a", "b"]);
+    world.workspace.file("a", "two\nby hand\n");
+    let changes = world.json(&["changes"]);
+    let unseen = |path: &str| {
+        let one = changes.as_array().unwrap().iter().find(|change| change["path"] == path);
+        one.map(|change| change["unseen"].clone())
+    };
+    assert_eq!((unseen("a"), unseen("b")), (Some(true.into()), Some(false.into())));
+    let text = world.ok(&["changes"]);
+    assert!(text.lines().any(|line| line.contains(" a ") && line.contains("outside of any run")), "{text}");
+    assert!(world.ok(&["blame", "a"]).contains("outside of any run"));
+}
+
+#[test]
+fn a_snapshot_that_came_late_stands_where_it_was_taken() {
+    let mut world = World::new();
+    let script = "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one; sleep 0.5; \
+                  rm doomed; sleep 2.5; true";
+    world.workspace.file("doomed", "x");
+    if std::process::Command::new("git").arg("--version").output().is_err() {
+        return belay_testkit::skip("no git");
+    }
+    world.ok(&["run", "--isolation", "none", "-q", "--", "bash", "-c", script]);
+    let log = world.ok(&["log"]);
+    let line = |text: &str| log.lines().position(|line| line.contains(text));
+    let (removed, taken) = (line("rm doomed"), line(", git, "));
+    assert!(removed.is_some() && removed < taken, "{log}");
+    let note = log.lines().nth(taken.unwrap()).unwrap_or_default();
+    assert!(note.contains("(for #") && note.contains(" later)"), "{log}");
+}
+
+#[test]
+fn the_name_of_a_run_means_the_state_before_it() {
+    let mut world = World::new();
+    world.workspace.file("a", "one\n");
+    world.ok(&["run", "--isolation", "none", "-q", "--label", "nightly", "--", "sed", "-i", "s/one/two/", "a"]);
+    world.ok(&["run", "--isolation", "none", "-q", "--", "sed", "-i", "s/two/three/", "a"]);
+    let second = world.json(&["runs"])[1]["id"].as_str().unwrap().to_owned();
+    assert_eq!(world.ok(&["cat", &second, "a"]), "two\n");
+    world.ok(&["rollback", &second, "-y"]);
+    assert_eq!(world.read("a"), "two\n");
+    world.ok(&["restore", "nightly", "a", "-y"]);
+    assert_eq!(world.read("a"), "one\n");
+    assert_eq!(world.belay(&["rollback", "run_nosuchrun", "-y"]).code, 3);
+}
+
+#[test]
+fn a_count_of_changes_is_the_same_everywhere() {
+    let mut world = World::new();
+    world.workspace.file("a", "one\n");
+    let script = "for i in 1 2 3 4 5; do echo $i >> a; echo $i > b; done; mv b c";
+    let ran = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", script]);
+    let said = ran.stderr.split(" changed,").next().and_then(|text| text.rsplit(", ").next()).unwrap_or_default();
+    let count = world.json(&["runs"])["changes"].as_u64().unwrap();
+    assert_eq!(said, format!("{count} paths"), "{ran}");
+    assert_eq!(world.json(&["show"])["changes"].as_u64(), Some(count));
+    assert_eq!(world.json(&["show"])["run"]["totals"]["paths"].as_u64(), Some(count));
+}

@@ -133,7 +133,11 @@ fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
     assert_eq!((run["state"].as_str(), run["because"].as_str()), (Some("lost"), Some("controller lost")));
     assert!(run["totals"]["changes"].as_u64() >= Some(1), "what was recorded counts: {run}");
     assert!(world.belay(&["status"]).raw().contains(&daemon.to_string()), "told again as long as it is so");
-    assert!(run["final_snapshot"].is_string(), "{run}");
+    let found = run["final_snapshot"].as_str().unwrap_or_default().to_owned();
+    let recorded = world.ok(&["sql", "@latest", "SELECT snapshot FROM snapshot_events WHERE kind = 'final'", "--csv"]);
+    assert!(!found.is_empty() && recorded.contains(&found), "{recorded}");
+    assert!(world.ok(&["show"]).contains(&found));
+    assert_eq!(world.belay(&["audit", "verify"]).code, 0);
     assert!(!world.belay(&["status"]).stderr.contains("the controller of"), "it is said once");
     assert!(is_alive(daemon));
     world.ok(&["stop"]);

@@ -19,6 +19,7 @@ mod installing;
 mod interrupted;
 mod jailed;
 mod keyboard;
+mod large;
 mod looking;
 mod manners;
 mod mcp;

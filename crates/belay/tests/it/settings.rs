@@ -128,3 +128,26 @@ fn what_cannot_be_in_force_is_not_trusted_and_stops_nothing() {
     world.ok(&["rollback", "-y"]);
     assert_eq!(world.read("a"), "one");
 }
+
+#[test]
+fn a_mistake_in_the_configuration_does_not_stand_in_the_way_back() {
+    let mut world = World::new();
+    world.workspace.file("a", "one");
+    let id = world.snapshot();
+    world.workspace.file("a", "two");
+    for wrong in ["[isolation]\nengin = \"jail\"\n", "no TOML at all", "[snapshots]\nmax_entries = \"many\"\n"] {
+        std::fs::write(world.workspace.home().join("config.toml"), wrong).unwrap();
+        for command in ["status", "diff", "changes"] {
+            let ran = world.belay(&[command]);
+            assert!(ran.code == 0 && ran.stderr.contains("it does not count"), "{command}: {ran}");
+        }
+        world.ok(&["rollback", &id, "-y"]);
+        assert_eq!(world.read("a"), "one");
+        world.ok(&["undo", "-y"]);
+        assert_eq!(world.read("a"), "two");
+        world.ok(&["redo", "-y"]);
+        world.ok(&["undo", "-y"]);
+        assert_eq!(world.belay(&["snapshot"]).code, 2, "what is taken from now on waits until it is mended");
+        assert_eq!(world.belay(&["run", "--", "true"]).code, 125);
+    }
+}

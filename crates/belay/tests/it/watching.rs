@@ -20,7 +20,8 @@ fn a_watch_records_changes_and_is_ended_by_stop() {
     let run = records(&world).remove(0);
     assert_eq!((run["state"].as_str(), run["argv"].as_array().map(Vec::len)), (Some("ended"), Some(0)));
     assert!(run["totals"]["changes"].as_u64() >= Some(2), "{run}");
-    assert_eq!(world.ok(&["watch", "--list"]), "");
+    let none = world.belay(&["watch", "--list"]);
+    assert!(none.stdout.is_empty() && none.stderr.contains("No watch goes on."), "{none}");
     world.ok(&["rollback", "-y", "@pre-run"]);
     assert!(world.has("a") && !world.has("b"));
 }
@@ -57,4 +58,22 @@ fn whoever_leaves_a_watch_does_not_end_it() {
     world.ok(&["stop"]);
     let over = world.belay(&["attach", records(&world)[0]["id"].as_str().unwrap()]);
     assert!(over.code == 3 && over.stderr.contains("is over already"), "{over}");
+}
+
+#[test]
+fn a_watch_names_the_command_that_changed_a_file_where_the_kernel_names_its_process() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["watch", "-q", "--detach"]);
+    let script = "echo one > made; echo two >> made; sleep 0.5; : by a stranger";
+    let wrote = std::process::Command::new("sh").args(["-c", script]).current_dir(world.workspace.path()).status();
+    assert!(wrote.is_ok_and(|wrote| wrote.success()));
+    world.ok(&["stop"]);
+    if records(&world)[0]["protection"]["files"] != "fanotify" {
+        return belay_testkit::skip("nobody tells a watch who changes a file here");
+    }
+    let log = world.ok(&["log"]);
+    assert!(log.contains("by a stranger") && log.contains("A made"), "{log}");
+    assert!(world.ok(&["changes"]).contains("#1 sh -c"));
+    assert!(world.ok(&["blame", "made"]).contains("#1 sh -c"));
 }

@@ -1,6 +1,6 @@
 //! What a command did to the workspace in the end: one line for each path, whatever happened in between.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use belay_session::event::{Action, FileChange};
 
@@ -22,12 +22,16 @@ enum Deed {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deeds {
     paths: BTreeMap<Vec<u8>, Deed>,
+    unsure: BTreeSet<Vec<u8>>,
 }
 
 impl Deeds {
-    /// Takes the next change in.
-    pub(super) fn add(&mut self, change: &FileChange) {
+    /// Takes the next change in; `is_unsure` says that it may have been another command of the same process.
+    pub(super) fn add(&mut self, change: &FileChange, is_unsure: bool) {
         let path = change.path.bytes().to_vec();
+        if is_unsure {
+            self.unsure.insert(path.clone());
+        }
         let before = self.paths.get(&path);
         let deed = match (change.action, before) {
             (Action::Created, Some(Deed::Gone)) => Deed::Changed,
@@ -52,7 +56,8 @@ impl Deeds {
     /// The paths that are different now, as lines with a letter in front.
     pub(super) fn lines(&self) -> impl Iterator<Item = (char, String)> {
         self.paths.iter().filter_map(|(path, deed)| {
-            let name = view::relative(path);
+            let doubt = if self.unsure.contains(path) { " ?" } else { "" };
+            let name = format!("{}{doubt}", view::relative(path));
             match deed {
                 Deed::New => Some(('A', name)),
                 Deed::Changed => Some(('M', name)),
@@ -80,7 +85,7 @@ mod tests {
         let mut deeds = Deeds::default();
         let mut add = |action, path: &str, to: Option<&str>| {
             let to = to.map(Into::into);
-            deeds.add(&FileChange { action, path: path.into(), to, dir: false, size: None, by: None });
+            deeds.add(&FileChange { action, path: path.into(), to, dir: false, size: None, by: None }, path == "again");
         };
         add(Action::Created, "new", None);
         add(Action::Modified, "new", None);
@@ -92,7 +97,7 @@ mod tests {
         add(Action::Created, "again", None);
         add(Action::Renamed, "old", Some("name"));
         let lines: Vec<String> = deeds.lines().map(|(letter, name)| format!("{letter} {name}")).collect();
-        assert_eq!(lines, ["M again", "M careful", "A new", "R old -> name"]);
+        assert_eq!(lines, ["M again ?", "M careful", "A new", "R old -> name"]);
         assert_eq!(deeds.count(), 4);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::Duration;
 
-use belay_session::event::{Degraded, Ended, What};
+use belay_session::event::{Degraded, Ended, Event, What};
 use belay_session::journal::{Command, Reader};
 use belay_session::{Home, RunRecord};
 
@@ -22,6 +22,8 @@ const FILES_MAX: usize = 5;
 const REPEATS_MIN: usize = 3;
 /// Steps of indentation; a deeper tree is drawn no wider.
 const DEPTH_MAX: usize = 12;
+/// A snapshot that was begun no later than this after its command stands beneath it.
+const LATE_MIN: Duration = Duration::from_millis(100);
 /// Columns of the first line before its command.
 const HEAD_COLUMNS: usize = 36;
 /// Columns that a command's number and end may take.
@@ -37,7 +39,7 @@ pub(super) fn print(
     scope: &Scope,
 ) -> Result<()> {
     let at_start = run.protection.as_ref().filter(|_| !args.all).map(|protection| protection.degraded.as_slice());
-    let tree = Tree::read(journal, args, scope, at_start.unwrap_or_default())?;
+    let tree = Tree { is_live: run.is_live(), ..Tree::read(journal, args, scope, at_start.unwrap_or_default())? };
     let mut out = context.ui.paged();
     let (heading, dim) = (style::HEADING, style::DIM);
     let when = quantity::moment(run.created_at);
@@ -60,6 +62,7 @@ struct Tree {
     /// What stands beneath each command, and under none what stands on its own.
     beneath: BTreeMap<Option<u64>, Vec<Item>>,
     deeds: BTreeMap<Option<u64>, Deeds>,
+    is_live: bool,
 }
 
 /// Something in the tree.
@@ -87,7 +90,7 @@ impl Tree {
         let failed = belay_session::Error::from;
         let commands = journal.commands().map_err(failed)?;
         let commands: BTreeMap<u64, Command> = commands.into_iter().map(|one| (one.exec.command, one)).collect();
-        let mut tree = Tree { commands, beneath: BTreeMap::new(), deeds: BTreeMap::new() };
+        let mut tree = Tree { commands, beneath: BTreeMap::new(), deeds: BTreeMap::new(), is_live: false };
         tree.commands.retain(|number, _| scope.has(Some(*number)));
         for (number, command) in &tree.commands {
             let parent = command.exec.parent.filter(|parent| tree.commands.contains_key(parent));
@@ -96,11 +99,13 @@ impl Tree {
         }
         tree.add_notes(journal, scope, at_start)?;
         if !args.no_files {
+            let became = past::became(tree.commands.values());
             let deeds = &mut tree.deeds;
             let add = |change: belay_session::journal::Change| {
                 let by = change.change.by.and_then(|by| by.command);
                 if scope.has(by) {
-                    deeds.entry(by).or_default().add(&change.change);
+                    let is_unsure = past::is_unsure(change.change.by, &became);
+                    deeds.entry(by).or_default().add(&change.change, is_unsure);
                 }
             };
             journal.each_change(add).map_err(failed)?;
@@ -120,14 +125,19 @@ impl Tree {
                 if matches!(&entry.event.what, What::Degraded(one) if at_start.contains(one)) {
                     continue;
                 }
-                let Some(note) = follow::note(&entry.event.what) else { continue };
+                let Some(mut note) = follow::note(&entry.event.what) else { continue };
                 let asked = match &entry.event.what {
                     What::Snapshot(taken) => taken.command,
                     What::Denied(denied) => denied.command,
                     What::Storm(storm) => storm.command,
                     _ => None,
                 };
-                let asked = asked.filter(|command| self.commands.contains_key(command));
+                let mut asked = asked.filter(|command| self.commands.contains_key(command));
+                if let (Some(number), Some(late)) = (asked, self.lateness(asked, &entry.event)) {
+                    note.push_str(&format!(" (for #{number}, taken {} later)", quantity::took(late)));
+                    // Where it was asked for it would promise a state that it does not hold.
+                    asked = asked.filter(|_| scope.only.is_some());
+                }
                 if asked.is_none() && scope.only.is_some() {
                     continue;
                 }
@@ -139,6 +149,16 @@ impl Tree {
         }
         self.beneath.values_mut().for_each(|items| items.sort_by_key(|item| item.seq));
         Ok(())
+    }
+
+    /// How long after its command's end a snapshot was begun, if others had time to change something.
+    fn lateness(&self, command: Option<u64>, event: &Event) -> Option<Duration> {
+        let What::Snapshot(taken) = &event.what else { return None };
+        let command = self.commands.get(&command?)?;
+        let ended = command.at.unix_nanos() + i128::from(command.duration_ns?);
+        let begun = event.at.unix_nanos() - i128::from(taken.took_us) * 1000;
+        let late = Duration::from_nanos(u64::try_from(begun - ended).ok()?);
+        (late > LATE_MIN).then_some(late)
     }
 
     /// A tree can be as deep as there are commands, so it is walked with a stack of its own.
@@ -210,6 +230,7 @@ impl Tree {
         let line = past::command_line(&command.exec.argv, width::rest(indent.len() + AROUND_COMMAND));
         write!(out, "{indent}{id}#{number}{id:#} {line}  ")?;
         match command.ended {
+            None if self.is_live => write!(out, "{dim}still runs{dim:#}")?,
             None => write!(out, "{dim}(end not seen){dim:#}")?,
             Some(Ended::Code(0)) => {}
             Some(Ended::Replaced(next)) => write!(out, "{dim}became #{next}{dim:#} ")?,
