@@ -114,6 +114,7 @@ fn jailed(workspace: &Path, network: Network, argv: &[&str]) -> Result<Duration>
     grants.push(Grant::new(workspace, Access::Write));
     let policy = Policy {
         grants,
+        sealed: Vec::new(),
         kept: Vec::new(),
         shown: Vec::new(),
         replaced: Vec::new(),

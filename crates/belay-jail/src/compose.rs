@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use belay_sys::{Attributes, Step};
 
 use crate::error::{Error, Result};
-use crate::places::{Layout, Place};
+use crate::places::{self, Layout, Place};
 use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Replaced, Shown};
 
 /// The largest file that is copied for a program; larger ones are granted as they are or not at all.
@@ -198,7 +198,7 @@ impl Composer {
         self.parents(&shown.at)?;
         let to = relative(&shown.at)?;
         self.steps.push(Step::File { path: to.clone(), mode: 0o644, bytes: Vec::new() });
-        let from = text_of(shown.from.as_os_str().as_bytes())?;
+        let from = text_of(places::real(&shown.from)?.as_os_str().as_bytes())?;
         self.steps.push(Step::Bind { from, to, attributes: READ_ONLY });
         Ok(())
     }

@@ -83,6 +83,10 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
             .iter()
             .map(|path| format!("{} is not there, so it cannot be protected from being made", path.display())),
     );
+    degraded.extend(layout.planted.iter().map(|(path, link)| {
+        let (path, link) = (path.display(), link.display());
+        format!("{path}: no rule counts there, because {link} is a link that a confined command could have made; name what it leads to")
+    }));
     let name = String::from_utf8_lossy(launch.argv.first().map_or(b"", Vec::as_slice)).into_owned();
     let mut recipe = prepare(launch)?;
     let env = std::mem::take(&mut recipe.env);

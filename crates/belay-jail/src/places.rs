@@ -1,7 +1,8 @@
 //! Where the grants of a policy lead on this machine: real paths, what is there, and what lies under what.
 //!
 //! Invariants: a link on the way to a grant is shown as the link that it is, and what it leads to stands at its own
-//! path; a place is always listed after the places that it lies beneath; what is not there is left out.
+//! path, unless a confined program could have made that link: such a one grants nothing; what is sealed is no place and
+//! lies beneath none; a place is always listed after the places that it lies beneath; what is not there is left out.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -42,24 +43,36 @@ pub(crate) struct Layout {
     pub(crate) places: Vec<Place>,
     /// Paths that should be protected in a writable tree but are not there, so that anybody can make them.
     pub(crate) absent: Vec<PathBuf>,
+    /// Grants that lead through a link in a tree that can be written, with that link.
+    pub(crate) planted: Vec<(PathBuf, PathBuf)>,
 }
 
 /// Looks at every path that the policy grants.
 pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
-    let mut links = Vec::new();
+    let mut layout = Layout::default();
     let mut found: Vec<Place> = Vec::new();
-    let mut absent = Vec::new();
+    let sealed = policy.sealed.iter().map(|path| real(path)).collect::<Result<Vec<PathBuf>>>()?;
+    let writable = writable(policy)?;
     for grant in policy.in_order() {
         if !grant.path.is_absolute() {
             return Err(Error::Relative { path: grant.path.clone() });
         }
+        let mut links = Vec::new();
         let (path, metadata) = walk(&grant.path, &mut links)?;
+        if let Some((link, _)) = links.iter().find(|(link, _)| writable.iter().any(|tree| link.starts_with(tree))) {
+            layout.planted.push((grant.path.clone(), link.clone()));
+            continue;
+        }
+        layout.links.append(&mut links);
+        if grant.access != Access::Hidden && sealed.iter().any(|sealed| path.starts_with(sealed)) {
+            continue;
+        }
         let (directory, mode) = match (&metadata, grant.access) {
             (Some(metadata), _) => (metadata.is_dir(), metadata.mode() & 0o7777),
             (None, Access::Empty) => (true, 0o700),
             (None, access) => {
                 if access == Access::Read && makeable(policy, &path) {
-                    absent.push(path);
+                    layout.absent.push(path);
                 }
                 continue;
             }
@@ -70,10 +83,22 @@ pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
     found.sort_by_key(|place| place.path.components().count());
     let places = nest(found);
     // A link beneath a place is there already; only the bare root has none.
-    links.retain(|(path, _)| !places.iter().any(|place| path.starts_with(&place.path)));
-    links.sort();
-    links.dedup();
-    Ok(Layout { links, places, absent })
+    layout.links.retain(|(path, _)| !places.iter().any(|place| path.starts_with(&place.path)));
+    layout.links.sort();
+    layout.links.dedup();
+    Ok(Layout { places, ..layout })
+}
+
+/// The trees in which a confined program, this one or one before it, can leave a link behind.
+fn writable(policy: &Policy) -> Result<Vec<PathBuf>> {
+    let is_kept = |path: &Path| policy.kept.iter().any(|kept| kept.path == path);
+    let lasting = policy.grants.iter().filter(|grant| grant.access == Access::Write || is_kept(&grant.path));
+    lasting.map(|grant| real(&grant.path)).collect()
+}
+
+/// The path without links.
+pub(crate) fn real(path: &Path) -> Result<PathBuf> {
+    Ok(walk(path, &mut Vec::new())?.0)
 }
 
 /// Whether a program could make what is not there: its directory is, in a tree that can be written.

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 pub struct Policy {
     /// What is visible and how; `/proc` and `/dev` are always there, and always the jail's own.
     pub grants: Vec<Grant>,
+    /// What nothing shows, whatever is granted and wherever a link leads.
+    pub sealed: Vec<PathBuf>,
     /// Private directories whose changes are kept; those of the others end with the program.
     pub kept: Vec<Kept>,
     /// Files that are shown at another path than their own.
@@ -155,6 +157,7 @@ mod tests {
     fn policy(grants: &[(&str, Access)]) -> Policy {
         Policy {
             grants: grants.iter().map(|(path, access)| Grant::new(path, *access)).collect(),
+            sealed: Vec::new(),
             kept: Vec::new(),
             shown: Vec::new(),
             replaced: Vec::new(),

@@ -123,7 +123,7 @@ impl Home {
     }
 
     /// The fork that a workspace is, if it is one.
-    pub(crate) fn fork_of(&self, id: &str) -> Result<Option<Fork>> {
+    pub fn fork_of(&self, id: &str) -> Result<Option<Fork>> {
         let name = record_name(id);
         match self.disk().read(&name) {
             Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|_| Error::TooNew { name }),

@@ -91,6 +91,7 @@ impl Home {
                 id: identity.id.clone(),
                 created_at: identity.created_at,
                 copied_from: identity.copied_from.clone(),
+                fork: self.fork_of(&identity.id)?.map(|fork| fork.name),
                 exists: path.is_dir(),
                 path,
                 snapshots: timeline.snapshots().len(),

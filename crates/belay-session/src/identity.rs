@@ -58,6 +58,8 @@ pub struct WorkspaceInfo {
     pub created_at: Timestamp,
     /// The workspace that it was copied from, if that was noticed.
     pub copied_from: Option<String>,
+    /// The name of the fork that it is, if it is one.
+    pub fork: Option<String>,
     /// Whether the directory is still there.
     pub exists: bool,
     /// How many snapshots it has.

@@ -154,6 +154,7 @@ impl Profile {
         let grants = self.grants(ground).into_iter().map(|(grant, _)| grant).collect();
         Policy {
             grants,
+            sealed: vec![ground.belay.to_owned()],
             kept: Vec::new(),
             shown: Vec::new(),
             replaced: Vec::new(),

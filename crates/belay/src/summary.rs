@@ -40,7 +40,9 @@ pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
 /// Says what protects the run, and what does not.
 pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     let Some(protection) = &run.protection else { return };
-    let snapshot = run.pre_run.as_deref().unwrap_or("no snapshot before it");
+    let apart = "what it writes is kept apart";
+    let snapshot =
+        run.pre_run.as_deref().unwrap_or(if run.confinement.ephemeral { apart } else { "no snapshot before it" });
     let line = format!("belay: {} ({snapshot}; {})", run.id, in_force(run, protection));
     context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     // What was asked for outright and is not to be had is told in full.

@@ -545,6 +545,7 @@ never\:"Never"))' \
 ;;
 (review)
 _arguments "${_arguments_options[@]}" : \
+'(--apply --all --none)*--apply-hunk=[Apply hunks of a file by their numbers, such as src/main.rs\:2 or src/main.rs\:1,3]:PATH:N:_default' \
 '--run=[The run; the latest ephemeral one of this workspace by default]:RUN:_default' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
@@ -554,7 +555,11 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'--apply[Apply it; on a terminal, after a question]' \
+'--apply[Apply it; on a terminal, after one question for all of it]' \
+'(--none)--all[Apply everything]' \
+'(--apply)--none[Apply nothing, and discard what was written as \`belay discard\` does]' \
+'-p[Show every hunk with its number]' \
+'--patch[Show every hunk with its number]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -868,6 +873,28 @@ never\:"Never"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':path -- The file, with a colon and a number for a single line:_files' \
+&& ret=0
+;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+'--since=[A snapshot at which CMD still succeeds]:SNAP:_default' \
+'--until=[A snapshot at which it fails; the present by default]:SNAP:_default' \
+'--profile=[What CMD may reach; without it, the profile that suits it]:NAME:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-v[Show what CMD writes, on standard error]' \
+'--verbose[Show what CMD writes, on standard error]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::command -- The command and its arguments:_default' \
 && ret=0
 ;;
 (cat)
@@ -1277,6 +1304,73 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(install)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[All agents that are used here]' \
+'-n[Only show what would be written]' \
+'--dry-run[Only show what would be written]' \
+'--project[Write into the settings of this project instead of your own]' \
+'--no-probe[Do not try the hook out afterwards]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::agents -- The agents:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+&& ret=0
+;;
+(uninstall)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[All agents that are used here]' \
+'-n[Only show what would be written]' \
+'--dry-run[Only show what would be written]' \
+'--project[Take them out of the settings of this project instead of your own]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::agents -- The agents:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+&& ret=0
+;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--fix[Connect the agents that are used here and are not connected]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (mcp)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1286,6 +1380,43 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--read-only[Offer only tools that change nothing]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(hook)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':agent -- The agent that calls:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+'::event -- The event, for agents that do not name it in what they say:_default' \
+&& ret=0
+;;
+(statusline)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -1660,6 +1791,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1756,7 +1891,27 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(install)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(uninstall)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (mcp)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(hook)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(statusline)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1835,7 +1990,7 @@ _belay_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
 'fork:Make copies of the workspace as it is, for agents that work side by side' \
 'forks:List the forks of the workspace, or remove one' \
@@ -1847,6 +2002,7 @@ _belay_commands() {
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -1861,7 +2017,12 @@ _belay_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'install:Connect agents with belay\: their hooks, their tools and their status line' \
+'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
 'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
+'hook:Take in an event of an agent, as JSON on standard input' \
+'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
 'answer:Carry out what an agent asks for' \
@@ -1923,6 +2084,11 @@ _belay__subcmd__audit__subcmd__help__subcmd__verify_commands() {
 _belay__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__bisect_commands] )) ||
+_belay__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay bisect commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__blame_commands] )) ||
 _belay__subcmd__blame_commands() {
@@ -1994,6 +2160,11 @@ _belay__subcmd__diff_commands() {
 _belay__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay discard commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__doctor_commands] )) ||
+_belay__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay doctor commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__du_commands] )) ||
 _belay__subcmd__du_commands() {
@@ -2086,7 +2257,7 @@ _belay__subcmd__help_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
 'fork:Make copies of the workspace as it is, for agents that work side by side' \
 'forks:List the forks of the workspace, or remove one' \
@@ -2098,6 +2269,7 @@ _belay__subcmd__help_commands() {
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -2112,7 +2284,12 @@ _belay__subcmd__help_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'install:Connect agents with belay\: their hooks, their tools and their status line' \
+'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
 'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
+'hook:Take in an event of an agent, as JSON on standard input' \
+'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
 'answer:Carry out what an agent asks for' \
@@ -2149,6 +2326,11 @@ _belay__subcmd__help__subcmd__audit__subcmd__export_commands() {
 _belay__subcmd__help__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay help audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__bisect_commands] )) ||
+_belay__subcmd__help__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help bisect commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__blame_commands] )) ||
 _belay__subcmd__help__subcmd__blame_commands() {
@@ -2201,6 +2383,11 @@ _belay__subcmd__help__subcmd__diff_commands() {
 _belay__subcmd__help__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay help discard commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__doctor_commands] )) ||
+_belay__subcmd__help__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help doctor commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__du_commands] )) ||
 _belay__subcmd__help__subcmd__du_commands() {
@@ -2260,6 +2447,15 @@ _belay__subcmd__help__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay help history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__hook_commands] )) ||
+_belay__subcmd__help__subcmd__hook_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help hook commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
+_belay__subcmd__help__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help install commands' commands "$@"
 (( $+functions[_belay__subcmd__help__subcmd__import_commands] )) ||
 _belay__subcmd__help__subcmd__import_commands() {
     local commands; commands=()
@@ -2388,6 +2584,11 @@ _belay__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay help status commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__statusline_commands] )) ||
+_belay__subcmd__help__subcmd__statusline_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help statusline commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__stop_commands] )) ||
 _belay__subcmd__help__subcmd__stop_commands() {
     local commands; commands=()
@@ -2407,6 +2608,11 @@ _belay__subcmd__help__subcmd__trust_commands() {
 _belay__subcmd__help__subcmd__undo_commands() {
     local commands; commands=()
     _describe -t commands 'belay help undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__uninstall_commands] )) ||
+_belay__subcmd__help__subcmd__uninstall_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help uninstall commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__util_commands] )) ||
 _belay__subcmd__help__subcmd__util_commands() {
@@ -2457,6 +2663,15 @@ _belay__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__hook_commands] )) ||
+_belay__subcmd__hook_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay hook commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__install_commands] )) ||
+_belay__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay install commands' commands "$@"
 (( $+functions[_belay__subcmd__import_commands] )) ||
 _belay__subcmd__import_commands() {
     local commands; commands=()
@@ -2647,6 +2862,11 @@ _belay__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay status commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__statusline_commands] )) ||
+_belay__subcmd__statusline_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay statusline commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__stop_commands] )) ||
 _belay__subcmd__stop_commands() {
     local commands; commands=()
@@ -2666,6 +2886,11 @@ _belay__subcmd__trust_commands() {
 _belay__subcmd__undo_commands() {
     local commands; commands=()
     _describe -t commands 'belay undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__uninstall_commands] )) ||
+_belay__subcmd__uninstall_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay uninstall commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__util_commands] )) ||
 _belay__subcmd__util_commands() {

@@ -55,6 +55,7 @@ impl World {
         ]);
         let policy = Policy {
             grants,
+            sealed: Vec::new(),
             kept: Vec::new(),
             shown: Vec::new(),
             replaced: Vec::new(),

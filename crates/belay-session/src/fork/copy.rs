@@ -19,7 +19,11 @@ pub(super) fn tree(from: &Path, to: &Path, work: Work<'_>) -> io::Result<()> {
         return Err(io::ErrorKind::DirectoryNotEmpty.into());
     }
     fs::create_dir_all(to)?;
-    if to.ancestors().filter_map(|above| fs::metadata(above).ok()).any(|above| is_same(&above, from)) {
+    // Without links and dots, so that what lies above it by name does so in fact.
+    let whole = to.canonicalize()?;
+    if whole.ancestors().filter_map(|above| fs::metadata(above).ok()).any(|above| is_same(&above, from)) {
+        // It was made just now, or is as empty as it was.
+        let _ = fs::remove_dir(to);
         return Err(io::Error::other("it lies inside the workspace"));
     }
     let (source, target) = (Root::open(from)?, Root::open(to)?);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, OnStop, Scope, View, apply, plan};
+use belay_store::{ApplyOptions, Change, LockMode, Manifest, MtimePolicy, OnStop, Scope, View, apply, plan};
 
 use super::{Fork, base_request};
 use crate::config::Sources;
@@ -29,6 +29,12 @@ impl<'h> Workspace<'h> {
         work: Work<'_>,
     ) -> Result<(Workspace<'h>, Pinned)> {
         let opened = self.home.open_fork(fork, sources)?;
+        // Whoever made the fork may be at it, too.
+        let lock = opened.file("ground-lock");
+        let _held = self.home.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        if let Some(settled) = self.home.fork_of(&fork.id)? {
+            *fork = settled;
+        }
         if fork.ground.is_some() {
             let pinned = self.pin(fork, &opened, work)?;
             return Ok((opened, pinned));

@@ -12,6 +12,7 @@ use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::{Wake, tree};
 use crate::error::chain;
+use crate::record::Kind;
 use crate::trigger;
 
 /// How long a command is held at most: a snapshot of what changed takes milliseconds, and a person does not notice two seconds.
@@ -136,6 +137,11 @@ impl Supervisor<'_> {
     pub(super) fn taken(&mut self, done: super::captures::Done) {
         self.holds.done();
         let pid = done.held();
+        if done.kind() == Kind::PreRun && done.id().is_some() {
+            self.record.pre_run = done.id().map(str::to_owned);
+            // Whoever reviews the run meanwhile finds it; at the end it is written in any case.
+            let _ = self.record.save(self.workspace.home().disk(), false);
+        }
         let taken = self.captures.done(done, self.tracer.is_some());
         let at = self.now();
         let named = match pid {

@@ -91,14 +91,16 @@ impl Supervisor<'_> {
             workspace: self.workspace.path().to_owned(),
             exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
             // What is written to a layer is nowhere in the directory.
-            files: !self.workspace.is_layered(),
+            files: !self.workspace.is_layered() && !self.record.confinement.ephemeral,
             engine: Engine::Best,
             group: tree.and_then(Tree::group),
         };
         let wakes = self.wakes.clone();
         // A loop that has ended needs no events.
         let sink = Box::new(move |events| drop(wakes.send(Wake::Events(events))));
-        let ask = self.triggers.before_run();
+        let mut ask = self.triggers.before_run();
+        // What is kept apart harms nothing: its snapshot is taken beside the run, however large the workspace is.
+        let later = ask.take_if(|_| self.record.confinement.ephemeral);
         let (workspace, record) = (self.workspace, &self.record);
         let (tracer, journal, taken) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
@@ -121,6 +123,7 @@ impl Supervisor<'_> {
             }
         }
         self.journal = Some(journal.expect("a journal does not panic")?);
+        later.into_iter().for_each(|ask| self.captures.ask(ask));
         self.begin_from(taken)
     }
 

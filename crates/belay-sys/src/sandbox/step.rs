@@ -295,8 +295,16 @@ fn make_file(place: &Place, path: &CStr, mode: u32, bytes: &[u8]) -> Done {
 }
 
 fn bind(directory: BorrowedFd<'_>, from: &CStr, place: &Place, to: &CStr, attributes: Attributes) -> Done {
+    // Whoever looked at the path found no link on it; one that is there now was put there by somebody else.
+    let found = rustix::fs::openat2(
+        directory,
+        from,
+        OFlags::PATH | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
+    )?;
     let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
-    let tree = rustix::mount::open_tree(directory, from, flags)?;
+    let tree = rustix::mount::open_tree(&found, c"", flags | OpenTreeFlags::AT_EMPTY_PATH)?;
     kernel::set_mount_attributes(tree.as_raw_fd(), u64::from(attributes.flags().bits()), true)?;
     attach(place, &tree, to)
 }

@@ -82,7 +82,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 /// Whether an agent may have it.
 fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord) -> Result<()> {
     let refuse = |why: String| Err(Failure::refused(why).untouched().hint("whoever started the run can do it"));
-    if cli.global.directory.is_some() || cli.global.yes_really {
+    if cli.global.directory.is_some() || cli.global.fork.is_some() || cli.global.yes_really {
         return refuse("inside a run belay is about its workspace and no other".to_owned());
     }
     let (is_listed, changes) = match &cli.command {
@@ -98,7 +98,9 @@ fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord) -> Result<()> {
     if !is_listed {
         return refuse("this is not available inside a run".to_owned());
     }
-    if changes && run.confinement.ephemeral {
+    let fork = context.home()?.fork_of(&run.workspace)?;
+    let is_apart = run.confinement.ephemeral || fork.is_some_and(|fork| fork.directory().is_none());
+    if changes && is_apart {
         return refuse("the workspace is kept apart from this run, which sees only its own copy".to_owned());
     }
     if let Command::Diff(args) = &cli.command

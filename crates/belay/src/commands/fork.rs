@@ -1,7 +1,9 @@
 //! `belay fork`: copies of the workspace as it is, for agents that work side by side.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command as Process, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use belay_session::{Fork, Workspace};
 use serde_json::{Value, json};
@@ -56,6 +58,9 @@ Examples:
   belay compare alpha beta
   belay pick alpha";
 
+/// How long whoever forks waits for the capture of a small workspace.
+const SETTLED_WITHIN: Duration = Duration::from_millis(30);
+
 /// Makes the forks and says how to use them.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     context.refuse_fork("fork")?;
@@ -69,6 +74,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             None => layered(context, &workspace, name, args.snapshot.as_deref())?,
         });
     }
+    let settling = args.to.is_none() && args.snapshot.is_none() && !settle(context, &names)?;
     if context.ui.json {
         context.ui.print_json(&json!({ "forks": forks.iter().map(to_json).collect::<Vec<_>>() }))?;
         return Ok(ExitCode::SUCCESS);
@@ -81,7 +87,33 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             }
         }
     }
+    if settling {
+        context.ui.say(
+            "The workspace as it is now is being captured beside this; what you change meanwhile may be in the fork.",
+        );
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has what the forks stand on captured beside us, so that a large workspace keeps nobody waiting; whether it is done.
+fn settle(context: &Context<'_>, names: &[String]) -> Result<bool> {
+    let directory = context.directory()?;
+    let begun = Instant::now();
+    let mut all = true;
+    for name in names {
+        let mut process = Process::new("/proc/self/exe");
+        process.arg("-q").arg("-C").arg(&directory).arg("--fork").arg(name).arg("status");
+        process.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        // If it cannot be started, or dies, whoever uses the fork first captures it.
+        let Ok(mut process) = process.spawn() else { return Ok(true) };
+        let mut done = false;
+        while !done && begun.elapsed() < SETTLED_WITHIN {
+            std::thread::sleep(Duration::from_millis(1));
+            done = !matches!(process.try_wait(), Ok(None));
+        }
+        all &= done;
+    }
+    Ok(all)
 }
 
 /// The names of the forks to make, each of them free.

@@ -299,7 +299,13 @@ fn never_began(farewell: &Farewell) -> Result<ExitCode> {
         return Err(Failure::system(format!("{name} cannot be executed"), &error).untouched());
     }
     let why = farewell.run.because.clone().unwrap_or_else(|| "nobody knows why".to_owned());
-    Err(Failure::new(Kind::System, format!("the run did not begin: {why}")).untouched())
+    let failure = Failure::new(Kind::System, format!("the run did not begin: {why}")).untouched();
+    Err(match farewell.run.confinement.ephemeral {
+        true => failure
+            .hint("--ephemeral takes user namespaces and overlayfs; where those cannot be had, leave it out:")
+            .hint("a run without it takes a snapshot first, and `belay rollback` takes back what it did"),
+        false => failure,
+    })
 }
 
 fn lost(record: &RunRecord, error: &std::io::Error) -> Failure {

@@ -46,13 +46,17 @@ pub(crate) fn run(context: &Context<'_>, _args: Args) -> Result<ExitCode> {
 }
 
 fn row(workspace: &WorkspaceInfo, now: jiff::Timestamp) -> Vec<Cell> {
-    let gone = if workspace.exists { "" } else { " (gone)" };
+    let note = match &workspace.fork {
+        _ if !workspace.exists => " (gone)".to_owned(),
+        Some(fork) => format!(" (the fork {fork})"),
+        None => String::new(),
+    };
     let latest = workspace.latest_at.map_or_else(|| "-".to_owned(), |at| quantity::age(at, now));
     vec![
         Cell::new(workspace.id.as_str(), style::ID),
         quantity::grouped(workspace.snapshots as u64).into(),
         latest.into(),
-        format!("{}{gone}", view::path(&workspace.path)).into(),
+        format!("{}{note}", view::path(&workspace.path)).into(),
     ]
 }
 
@@ -63,6 +67,7 @@ fn to_json(workspace: &WorkspaceInfo) -> Value {
         "exists": workspace.exists,
         "created_at": workspace.created_at.to_string(),
         "copied_from": workspace.copied_from,
+        "fork": workspace.fork,
         "snapshots": workspace.snapshots,
         "latest_at": workspace.latest_at.map(|at| at.to_string()),
     })

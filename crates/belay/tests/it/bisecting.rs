@@ -10,7 +10,7 @@ fn world() -> (World, Vec<String>) {
     world.workspace.file("package.json", "{}").file(".gitignore", "node_modules\n").file("node_modules/dep", "d");
     let mut ids = Vec::new();
     for step in 0..6 {
-        world.workspace.file("number", if step < 3 { "42\n" } else { "43\n" }).file("step", &format!("{step}\n"));
+        world.workspace.file("number", if step < 3 { "42\n" } else { "43\n" }).file("step", format!("{step}\n"));
         ids.push(world.snapshot());
     }
     (world, ids)

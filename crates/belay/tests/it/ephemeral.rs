@@ -99,7 +99,7 @@ fn hunks_are_numbered_and_applied_one_by_one() {
     assert_eq!(text["hunks"][1]["lines"].as_array().unwrap().last().unwrap(), "+twelve");
     assert!(world.ok(&["review", "--patch"]).contains("text:2"));
     // The workspace may have changed meanwhile: what is applied is merged with it.
-    world.workspace.file("text", &LINES.replace("6\n", "six\n"));
+    world.workspace.file("text", LINES.replace("6\n", "six\n"));
     world.ok(&["review", "--apply-hunk", "text:2", "-y"]);
     assert_eq!(world.read("text"), LINES.replace("6\n", "six\n").replace("12", "twelve"));
     assert!(!world.has("new"));
@@ -120,7 +120,7 @@ fn a_conflict_keeps_both_and_none_discards() {
         return;
     }
     let mut world = two_hunks();
-    world.workspace.file("text", &LINES.replacen('1', "eins", 1));
+    world.workspace.file("text", LINES.replacen('1', "eins", 1));
     let applied = world.belay(&["review", "--all", "-y"]);
     assert_eq!(applied.code, 5, "{applied}");
     assert!(world.read("text").starts_with("eins\n"));
@@ -136,15 +136,8 @@ fn a_review_while_the_run_goes_on_shows_what_is_there_so_far() {
     }
     let mut world = World::new();
     world.workspace.file("text", LINES);
-    world.ok(&[
-        "run",
-        "--ephemeral",
-        "--detach",
-        "--",
-        "sh",
-        "-c",
-        "echo 1 > early; sleep 5; rm text && echo 2 > late; sleep 1000",
-    ]);
+    let script = "echo 1 > early; sleep 5; rm text && echo 2 > late; sleep 1000";
+    world.ok(&["run", "--ephemeral", "--detach", "--", "sh", "-c", script]);
     let shows = |output: std::process::Output| String::from_utf8_lossy(&output.stdout).contains("early");
     crate::running::until("it is shown", || shows(world.command(&["review"]).output().unwrap()));
     world.ok(&["review", "--apply", "-y", "early"]);

@@ -121,6 +121,39 @@ fn flags_grant_and_hide_for_one_run() {
 }
 
 #[test]
+fn a_link_that_a_run_left_behind_opens_nothing_for_the_next_one() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("code", "mine");
+    let outside = world.workspace.base().join("secret");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("key"), "private").unwrap();
+    let (outside, home) = (outside.display().to_string(), world.workspace.home().display().to_string());
+    let script = format!("mkdir .git; ln -s {outside} .git/hooks; ln -s {outside} data; ln -s {home} store");
+    world.ok(&["run", "-q", "--isolation", "jail", "--", "sh", "-c", &script]);
+    let look = "cat .git/hooks/key data/key; ls store/; echo x > data/new; echo x > store/new; echo over";
+    for flags in
+        [&["--isolation", "jail"][..], &["--rw", "data", "--rw", "store"], &["--ephemeral"], &["--profile", "strict"]]
+    {
+        let words = [&["run"], flags, &["--", "sh", "-c", look]].concat();
+        let ran = world.belay(&words);
+        assert_eq!(ran.stdout.trim(), "over", "{flags:?}: {ran}");
+    }
+    let told = world.ok(&["show"]);
+    assert!(told.contains("is a link that a confined command could have made"), "{told}");
+    // A link that nobody inside can have made leads where it leads, but never to belay's own directory.
+    let link = world.workspace.base().join("link");
+    std::os::unix::fs::symlink(&home, &link).unwrap();
+    let link = link.display().to_string();
+    let ran = world.belay(&["run", "-q", "--rw", &link, "--", "sh", "-c", &format!("ls {link}/ {home}; echo over")]);
+    assert_eq!(ran.stdout.trim().lines().last(), Some("over"), "{ran}");
+    assert!(!ran.stdout.contains("workspaces"), "{ran}");
+    assert!(!std::path::Path::new(&home).join("new").exists() && !std::path::Path::new(&outside).join("new").exists());
+}
+
+#[test]
 fn a_flag_that_only_a_jail_can_honour_asks_for_one() {
     if !has_namespaces() {
         return;
