@@ -1,4 +1,7 @@
-//! How long a jail takes to start, beside bubblewrap with the same mounts and a bare fork and exec.
+//! How long a jail takes to start, beside bubblewrap with the same mounts and a bare fork and exec; what work costs in
+//! it; and how long a whole run takes to begin and end.
+
+mod work;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,6 +15,7 @@ use crate::table;
 /// What every lane shows read-only; what is not there is left out of all of them.
 const SYSTEM: [&str; 6] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc"];
 const PROGRAM: &str = "/usr/bin/true";
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Starts a program that does nothing, bare, in bubblewrap and in a jail, in turn, and prints the least times.
 #[derive(clap::Args)]
@@ -21,11 +25,22 @@ pub(crate) struct Args {
     /// The workspace that is shown.
     #[arg(long, default_value = ".")]
     workspace: PathBuf,
+    /// Where the workspaces are that were made for comparisons: the one called M is shown.
+    #[arg(long, conflicts_with = "workspace")]
+    data: Option<PathBuf>,
+    /// The program belay; without it no whole run is measured.
+    #[arg(long)]
+    belay: Option<PathBuf>,
+    /// Rounds of work inside and outside.
+    #[arg(long, default_value_t = 5)]
+    work_rounds: usize,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let workspace = args.workspace.canonicalize().doing("find", &args.workspace)?;
+    let workspace = args.data.as_ref().map_or_else(|| args.workspace.clone(), |data| data.join("M"));
+    let workspace = workspace.canonicalize().doing("find", &workspace)?;
+    println!("{}", table::preamble());
     let lanes = ["bare", "bubblewrap", "bubblewrap, no network", "jail", "jail, no network"];
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); lanes.len()];
     for _ in 0..args.rounds.max(1) {
@@ -40,7 +55,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             times.push(start(lane)?);
         }
     }
-    println!("{}", table::preamble());
     println!("| start of a program that does nothing | least | median | × bare |");
     println!("|---|---|---|---|");
     times.iter_mut().for_each(|times| times.sort());
@@ -54,7 +68,10 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let kept = if ratio <= 1.0 { "kept" } else { "NOT KEPT" };
         println!("\njail ≤ bubblewrap, {what}: {ratio:.2} × ({kept})");
     }
-    Ok(())
+    if let Some(belay) = &args.belay {
+        work::whole_runs(belay, &workspace, args.rounds.div_ceil(5), times[0][0])?;
+    }
+    work::inside_and_outside(args.work_rounds)
 }
 
 fn bare() -> Result<Duration> {
@@ -88,6 +105,10 @@ fn timed(command: &mut Command) -> Result<Duration> {
 }
 
 fn jail(workspace: &Path, network: Network) -> Result<Duration> {
+    jailed(workspace, network, &[PROGRAM])
+}
+
+fn jailed(workspace: &Path, network: Network, argv: &[&str]) -> Result<Duration> {
     let mut grants: Vec<Grant> = SYSTEM.iter().map(|path| Grant::new(*path, Access::Read)).collect();
     grants.push(Grant::new("/tmp", Access::Empty));
     grants.push(Grant::new(workspace, Access::Write));
@@ -105,8 +126,8 @@ fn jail(workspace: &Path, network: Network) -> Result<Duration> {
         without_namespaces: false,
     };
     let launch = Launch {
-        argv: vec![PROGRAM.as_bytes().to_vec()],
-        env: Vec::new(),
+        argv: argv.iter().map(|word| word.as_bytes().to_vec()).collect(),
+        env: vec![(b"PATH".to_vec(), PATH.as_bytes().to_vec())],
         directory: workspace.to_owned(),
         stdio: None,
         session: false,
@@ -118,7 +139,7 @@ fn jail(workspace: &Path, network: Network) -> Result<Duration> {
     let status = held.release().and_then(|mut running| running.wait()).map_err(failed)?;
     let time = begin.elapsed();
     if !status.success() {
-        return Err(Error::Failed { command: PROGRAM.to_owned(), status, said: String::new() });
+        return Err(Error::Failed { command: argv.join(" "), status, said: String::new() });
     }
     Ok(time)
 }

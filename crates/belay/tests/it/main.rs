@@ -35,6 +35,7 @@ mod snapshots;
 mod still;
 mod storm;
 mod terminal;
+mod toolchains;
 mod upkeep;
 mod watching;
 mod world;
