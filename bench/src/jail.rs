@@ -100,6 +100,7 @@ fn jail(workspace: &Path, network: Network) -> Result<Duration> {
         identity: Identity { uid: 1000, gid: 1000 },
         limits: Limits::default(),
         host_name: "bench".into(),
+        tells_refusals: false,
         without_namespaces: false,
     };
     let launch = Launch {

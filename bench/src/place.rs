@@ -10,10 +10,15 @@ use clap::ValueEnum;
 use tempfile::TempDir;
 
 use crate::error::{Doing, Error, Result};
-use crate::measure;
+use crate::{measure, table};
 
-/// Enough for L, its twin and all repositories; the file is sparse.
-const IMAGE_SIZE: &str = "40G";
+/// An image holds a workspace, its twin and all repositories, so many times the workspace; the file is sparse.
+const IMAGE_PER_BYTE: u64 = 8;
+const IMAGE_BYTES_MIN: u64 = 4 << 30;
+
+/// So much of it is in use at a time, and has to be free before anything is measured.
+const FREE_PER_BYTE: u64 = 4;
+const FREE_BYTES_MIN: u64 = 2 << 30;
 
 /// A filesystem to measure on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,9 +58,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes a place below `scratch`, or says why it cannot be had.
-    pub(crate) fn new(fs: Fs, scratch: &Path) -> Result<std::result::Result<Self, String>> {
+    /// Makes a place below `scratch` for a workspace of so many bytes, or says why it cannot be had.
+    pub(crate) fn new(fs: Fs, scratch: &Path, bytes: u64) -> Result<std::result::Result<Self, String>> {
         fs::create_dir_all(scratch).doing("create", scratch)?;
+        let (free, wanted) = (free_bytes(scratch)?, bytes * FREE_PER_BYTE + FREE_BYTES_MIN);
+        if free < wanted {
+            let (free, wanted) = (table::size(free), table::size(wanted));
+            return Ok(Err(format!("{free} are free in {}, and {wanted} are needed", scratch.display())));
+        }
         let dir =
             tempfile::Builder::new().prefix("bench-").tempdir_in(scratch).doing("create a directory in", scratch)?;
         if fs == Fs::Disk {
@@ -66,7 +76,7 @@ impl Place {
             return Ok(Err("a loop image needs root".to_owned()));
         }
         let root = dir.path().join("mnt");
-        match mount_image(fs, dir.path(), &root) {
+        match mount_image(fs, dir.path(), &root, bytes * IMAGE_PER_BYTE + IMAGE_BYTES_MIN) {
             Ok(()) => Ok(Ok(Place { fs, root, mounted: true, _dir: dir })),
             Err(Error::Start { program, source }) => Ok(Err(format!("{program}: {source}"))),
             Err(Error::Failed { said, .. }) => Ok(Err(said)),
@@ -101,6 +111,16 @@ impl Place {
         fs::remove_dir_all(&path).doing("remove", &path)
     }
 
+    /// Gives the disk back what was removed in the image, which would otherwise grow to its full size.
+    pub(crate) fn trim(&self) {
+        if self.mounted {
+            let mut trim = Command::new("fstrim");
+            trim.arg(&self.root);
+            // Where that cannot be done the image is as large as it may be, which was asked for.
+            let _ = measure::run(vec![trim]);
+        }
+    }
+
     /// Waits until all is on the disk, so that no tool pays for what was written before it.
     pub(crate) fn settle(&self) -> Result<()> {
         let root = fs::File::open(&self.root).doing("open", &self.root)?;
@@ -120,11 +140,16 @@ impl Drop for Place {
     }
 }
 
-fn mount_image(fs: Fs, dir: &Path, root: &Path) -> Result<()> {
+fn free_bytes(path: &Path) -> Result<u64> {
+    let stat = rustix::fs::statvfs(path).doing("examine", path)?;
+    Ok(stat.f_bavail * stat.f_frsize)
+}
+
+fn mount_image(fs: Fs, dir: &Path, root: &Path, bytes: u64) -> Result<()> {
     let image = dir.join("image");
     fs::create_dir(root).doing("create", root)?;
     let mut size = Command::new("truncate");
-    size.args(["-s", IMAGE_SIZE]).arg(&image);
+    size.arg("-s").arg(bytes.to_string()).arg(&image);
     let mut mkfs = Command::new(format!("mkfs.{}", fs.name()));
     mkfs.arg("-q").arg(&image);
     // Without direct I/O every byte would be cached twice, once for the image.

@@ -52,9 +52,12 @@ pub(crate) struct Args {
     /// A release build of belay.
     #[arg(long, default_value = "target/release/belay")]
     belay: PathBuf,
-    /// A file that gets the table too.
+    /// A file that gets the table too, row by row.
     #[arg(long)]
     out: Option<PathBuf>,
+    /// Leave out what that file has in full already.
+    #[arg(long, requires = "out")]
+    resume: bool,
 }
 
 /// A row of the table.
@@ -158,10 +161,7 @@ pub(crate) struct Bench<'a> {
 pub(crate) struct Section {
     pub(crate) workspace: String,
     pub(crate) fs: Fs,
-    pub(crate) size: Usage,
     pub(crate) rows: Vec<Row>,
-    /// Why there are no rows.
-    pub(crate) skipped: Option<String>,
 }
 
 /// Runs the command.
@@ -172,49 +172,84 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     let images = &[Fs::Ext4, Fs::Btrfs, Fs::Xfs][..];
     let filesystems = if args.fs.is_empty() { images } else { &args.fs };
-    let mut text = table::preamble();
+    let mut report = Report::new(args)?;
     let mut sections = Vec::new();
     for &fs in filesystems {
         for workspace in &workspaces {
-            let section = run_one(args, workspace, fs)?;
-            report(&mut text, &table::section(&section), args)?;
+            let done = table::done(workspace, fs);
+            if args.resume && report.text.contains(&done) {
+                continue;
+            }
+            report.say(&table::heading(workspace, fs))?;
+            let section = run_one(args, workspace, fs, &mut report)?;
+            report.say(&table::verdicts(&section))?;
+            if !section.rows.is_empty() {
+                report.say(&done)?;
+            }
             sections.push(section);
         }
     }
-    report(&mut text, &table::growth(&sections), args)?;
+    report.say(&table::growth(&sections))?;
     let failed = sections.iter().flat_map(|section| &section.rows).filter(|row| row.failed).count();
     if failed > 0 { Err(Error::Rows { failed }) } else { Ok(()) }
 }
 
-/// Prints and saves as it goes, because a full comparison takes hours.
-fn report(text: &mut String, part: &str, args: &Args) -> Result<()> {
-    print!("{part}");
-    text.push_str(part);
-    match &args.out {
-        Some(out) => std::fs::write(out, text).doing("write", out),
-        None => Ok(()),
+/// What was found so far; printed and saved row by row, because a full comparison takes hours.
+struct Report<'a> {
+    text: String,
+    out: Option<&'a Path>,
+}
+
+impl<'a> Report<'a> {
+    fn new(args: &'a Args) -> Result<Report<'a>> {
+        let out = args.out.as_deref();
+        let before = out.filter(|_| args.resume).and_then(|out| std::fs::read_to_string(out).ok());
+        let mut report = Report { text: before.unwrap_or_default(), out };
+        report.say(&table::preamble())?;
+        Ok(report)
+    }
+
+    fn say(&mut self, part: &str) -> Result<()> {
+        print!("{part}");
+        self.text.push_str(part);
+        match self.out {
+            Some(out) => std::fs::write(out, &self.text).doing("write", out),
+            None => Ok(()),
+        }
     }
 }
 
-fn run_one(args: &Args, workspace: &str, fs: Fs) -> Result<Section> {
+fn run_one(args: &Args, workspace: &str, fs: Fs, report: &mut Report<'_>) -> Result<Section> {
     let from = args.data.join(workspace);
     if !from.is_dir() {
         return Err(Error::NoWorkspace { path: from });
     }
-    let mut section =
-        Section { workspace: workspace.to_owned(), fs, size: Usage::default(), rows: Vec::new(), skipped: None };
+    let mut section = Section { workspace: workspace.to_owned(), fs, rows: Vec::new() };
     let scratch = args.scratch.as_deref().unwrap_or(&args.data);
-    let place = match Place::new(fs, scratch)? {
-        Ok(place) => place,
-        Err(reason) => return Ok(Section { skipped: Some(reason), ..section }),
+    let bytes = crate::census::usage(&from)?.bytes;
+    let bench = match Place::new(fs, scratch, bytes)? {
+        Ok(place) => Bench::new(args, place, &from).map_err(|error| crate::error::chain(&error)),
+        Err(reason) => Err(reason),
     };
-    let mut bench = Bench::new(args, place, &from)?;
-    section.size = crate::census::usage(&bench.work)?;
+    let mut bench = match bench {
+        Ok(bench) => bench,
+        Err(reason) => {
+            report.say(&format!("\nskipped: {reason}\n"))?;
+            return Ok(section);
+        }
+    };
+    let size = crate::census::usage(&bench.work)?;
+    report.say(&format!("\n{} files, {}\n", size.files, table::size(size.bytes)))?;
     for kind in bench.kinds(workspace) {
         eprintln!("{workspace} on {}: {}", fs.name(), kind.title());
-        match bench.row(kind) {
-            Ok(row) => section.rows.extend(row),
-            Err(error) => section.rows.push(Row::failed(kind, &error)),
+        let row = match bench.row(kind) {
+            Ok(row) => row,
+            Err(error) => Some(Row::failed(kind, &error)),
+        };
+        bench.place.trim();
+        if let Some(row) = row {
+            report.say(&table::row(&row))?;
+            section.rows.push(row);
         }
     }
     Ok(section)

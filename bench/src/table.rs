@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::measure::Best;
+use crate::place::Fs;
 use crate::rows::{Line, Row, Section};
 use crate::tools::Tool;
 use crate::verdict::{self, Verdict};
@@ -20,16 +21,19 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(path).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// All rows of one workspace on one filesystem, and the verdicts on them.
-pub(crate) fn section(section: &Section) -> String {
-    let heading = format!("\n## {} on {}", section.workspace, section.fs.name());
-    if let Some(reason) = &section.skipped {
-        return format!("{heading}\n\nskipped: {reason}\n");
-    }
-    let mut text = format!("{heading} ({} files, {})\n", section.size.files, size(section.size.bytes));
-    section.rows.iter().for_each(|row| text.push_str(&row_table(row)));
-    text.push_str(&promises(&verdict::all(&section.rows)));
-    text
+/// Begins the rows of one workspace on one filesystem.
+pub(crate) fn heading(workspace: &str, fs: Fs) -> String {
+    format!("\n## {workspace} on {}\n", fs.name())
+}
+
+/// Ends them, so that a run that is resumed knows.
+pub(crate) fn done(workspace: &str, fs: Fs) -> String {
+    format!("\n(that is all of {workspace} on {})\n", fs.name())
+}
+
+/// The verdicts on all rows of a section.
+pub(crate) fn verdicts(section: &Section) -> String {
+    promises(&verdict::all(&section.rows))
 }
 
 /// The promise that spans workspaces: a known dirty set costs what it costs, however large the tree.
@@ -42,7 +46,8 @@ pub(crate) fn growth(sections: &[Section]) -> String {
     promises(&verdicts)
 }
 
-fn row_table(row: &Row) -> String {
+/// One row.
+pub(crate) fn row(row: &Row) -> String {
     let mut text = format!("\n### {}\n", row.kind.title());
     if !row.lines.is_empty() {
         text.push_str("\n| | time | × belay | CPU | peak RSS | on disk | bytes in files | rounds |\n");

@@ -7,7 +7,6 @@ mod lane;
 mod moments;
 mod workload;
 
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,7 @@ use clap::ValueEnum;
 use self::lane::{Lane, Who};
 pub(crate) use self::workload::timed;
 use self::workload::{Setting, Workload};
-use crate::error::{Doing, Result};
+use crate::error::{Doing, Result, chain};
 use crate::table::{preamble, size, time};
 
 /// Compares runs under belay with bare ones.
@@ -80,27 +79,41 @@ pub(crate) struct Finding {
     kept: bool,
 }
 
-/// Runs the rows and prints the table.
+impl Finding {
+    fn line(&self) -> String {
+        let kept = if self.kept { "yes" } else { "**no**" };
+        format!("| {} | {} | {} | {kept} |", self.what, self.measured, self.promise)
+    }
+}
+
+/// Runs the rows and prints each as soon as it is known.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let mut text = preamble();
+    let mut text = String::new();
+    let mut say = |line: String| {
+        println!("{line}");
+        text.push_str(&line);
+        text.push('\n');
+    };
+    say(preamble());
     for who in wanted(&args.who) {
         let lane = match Lane::new(who, args)? {
             Ok(lane) => lane,
             Err(reason) => {
-                let _ = writeln!(text, "\nskipped as {}: {reason}", who.name());
+                say(format!("skipped as {}: {reason}", who.name()));
                 continue;
             }
         };
-        let _ = write!(text, "\n## As {}\n\n| | measured | promised | kept |\n|---|---|---|---|\n", who.name());
+        say(format!("\n## As {}\n\n| | measured | promised | kept |\n|---|---|---|---|", who.name()));
         for kind in wanted(&args.rows) {
-            eprintln!("bench: {kind:?} as {}", who.name());
-            for Finding { what, measured, promise, kept } in findings(kind, &lane, args)? {
-                let kept = if kept { "yes" } else { "**no**" };
-                let _ = writeln!(text, "| {what} | {measured} | {promise} | {kept} |");
+            let begun = Instant::now();
+            match findings(kind, &lane, args) {
+                Ok(found) => found.iter().for_each(|finding| say(finding.line())),
+                // The other rows are worth having all the same.
+                Err(error) => say(format!("| {kind:?} | failed: {} | | |", chain(&error).replace('\n', " "))),
             }
+            eprintln!("bench: {kind:?} as {} took {}", who.name(), time(begun.elapsed()));
         }
     }
-    print!("{text}");
     match &args.out {
         Some(out) => std::fs::write(out, &text).doing("write", out),
         None => Ok(()),
@@ -122,11 +135,11 @@ fn findings(kind: Kind, lane: &Lane, args: &Args) -> Result<Vec<Finding>> {
 
 /// Bare, under belay and, where it is the peer, under strace, in turn.
 fn overhead(work: &Workload, lane: &Lane, rounds: usize) -> Result<Vec<Finding>> {
-    let mut least = [Duration::MAX; 3];
+    let mut least = [Duration::MAX; Setting::ALL.len()];
     let mut whole = Duration::MAX;
     for _ in 0..rounds {
         for (at, setting) in Setting::ALL.into_iter().enumerate() {
-            if setting == Setting::Strace && !work.beside_strace {
+            if setting.is_peer() && !work.beside_strace {
                 continue;
             }
             work.reset(lane)?;
@@ -137,11 +150,11 @@ fn overhead(work: &Workload, lane: &Lane, rounds: usize) -> Result<Vec<Finding>>
             }
         }
     }
-    let [bare, belay, strace] = least;
+    let [bare, belay, peers @ ..] = least;
     let ratio = belay.as_secs_f64() / bare.as_secs_f64();
     let limit = work.limit(lane.who);
     let mut found = vec![Finding {
-        what: work.title.to_owned(),
+        what: work.title.clone(),
         measured: format!(
             "{ratio:.3} × ({} against {} bare; {} with the snapshots around it)",
             time(belay),
@@ -151,18 +164,18 @@ fn overhead(work: &Workload, lane: &Lane, rounds: usize) -> Result<Vec<Finding>>
         promise: format!("≤ {limit} ×"),
         kept: ratio <= limit,
     }];
-    if work.beside_strace {
-        // What a tracer adds is what it costs; the work itself is nobody's merit.
-        let added = |with: Duration| with.saturating_sub(bare).as_secs_f64().max(1e-9);
-        let factor = added(strace) / added(belay);
+    // What a tracer adds is what it costs; the work itself is nobody's merit.
+    let added = |with: Duration| with.saturating_sub(bare).as_secs_f64().max(1e-9);
+    for (peer, took) in Setting::ALL[2..].iter().zip(peers).filter(|_| work.beside_strace) {
+        let factor = added(took) / added(belay);
         found.push(Finding {
-            what: format!("{}, beside strace", work.title),
+            what: format!("{}, beside {}", work.title, peer.name()),
             measured: format!(
-                "strace {:.2} × bare; it adds {factor:.1} times what belay adds",
-                strace.as_secs_f64() / bare.as_secs_f64()
+                "{:.2} × bare; it adds {factor:.1} times what belay adds",
+                took.as_secs_f64() / bare.as_secs_f64()
             ),
-            promise: "≥ 5 times".to_owned(),
-            kept: factor >= 5.0,
+            promise: if *peer == Setting::Strace { "≥ 5 times" } else { "" }.to_owned(),
+            kept: *peer != Setting::Strace || factor >= 5.0,
         });
     }
     Ok(found)

@@ -11,6 +11,9 @@ use crate::error::{Doing, Error, Result};
 use crate::measure;
 use crate::place::{Fs, Place};
 
+/// About what a workload writes.
+const WORKSPACE_BYTES: u64 = 1 << 30;
+
 /// As whom to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Who {
@@ -43,7 +46,7 @@ impl Lane {
     /// Makes the place, or says why it cannot be had.
     pub(crate) fn new(who: Who, args: &Args) -> Result<std::result::Result<Lane, String>> {
         let scratch = args.scratch.clone().unwrap_or_else(|| args.data.clone());
-        let place = match Place::new(Fs::Ext4, &scratch)? {
+        let place = match Place::new(Fs::Ext4, &scratch, WORKSPACE_BYTES)? {
             Ok(place) => place,
             Err(reason) => return Ok(Err(reason)),
         };

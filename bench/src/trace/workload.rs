@@ -14,16 +14,34 @@ use crate::measure;
 pub(crate) enum Setting {
     Bare,
     Belay,
+    /// As one would type it to see what a command does.
     Strace,
+    /// Told to look at nothing but commands, and to let the kernel leave out the rest.
+    StraceCommands,
 }
 
 impl Setting {
-    pub(crate) const ALL: [Setting; 3] = [Setting::Bare, Setting::Belay, Setting::Strace];
+    pub(crate) const ALL: [Setting; 4] = [Setting::Bare, Setting::Belay, Setting::Strace, Setting::StraceCommands];
+
+    /// Whether belay is held against it.
+    pub(crate) fn is_peer(self) -> bool {
+        matches!(self, Setting::Strace | Setting::StraceCommands)
+    }
+
+    /// The name in the table.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Setting::Bare => "nothing",
+            Setting::Belay => "belay",
+            Setting::Strace => "`strace -f`",
+            Setting::StraceCommands => "`strace -f --seccomp-bpf -e execve,execveat`",
+        }
+    }
 }
 
 /// A command line in a workspace, and what undoes it for the next round.
 pub(crate) struct Workload {
-    pub(crate) title: &'static str,
+    pub(crate) title: String,
     pub(crate) beside_strace: bool,
     limits: (f64, f64),
     workspace: PathBuf,
@@ -37,8 +55,8 @@ impl Workload {
     /// Prepares a workload.
     pub(crate) fn new(kind: Kind, lane: &Lane, processes: u64) -> Result<Workload> {
         let workspace = fresh(lane, &format!("{kind:?}").to_lowercase())?;
-        let work = |title, limits, script: String, undo: &str| Workload {
-            title,
+        let work = |title: &str, limits, script: String, undo: &str| Workload {
+            title: title.to_owned(),
             beside_strace: kind == Kind::Processes,
             limits,
             workspace: workspace.clone(),
@@ -58,12 +76,12 @@ impl Workload {
             }
             Kind::Cargo => {
                 shell(lane, &workspace, &format!("cp -a {}/. .", quoted(&lane.workspace("S")?)))?;
-                let script = format!("{} cargo build -q --offline -j2", toolchain());
+                let script = format!("{} cargo build -q --offline -j2", toolchain(lane)?);
                 work("cargo build", (1.03, 1.10), script, "rm -rf target")
             }
             Kind::Make => {
                 shell(lane, &workspace, C_LIBRARY)?;
-                work("make -j2", (1.03, 1.10), "make -s -j2".to_owned(), "make -s clean")
+                work("make -j2 of 60 C files", (1.03, 1.10), "make -s -j2".to_owned(), "make -s clean")
             }
             Kind::Npm => {
                 let web = lane.workspace("M")?.join("web");
@@ -76,7 +94,7 @@ impl Workload {
             }
             _ => {
                 let script = format!("i=0; while [ $i -lt {processes} ]; do /bin/true; i=$((i+1)); done");
-                work("20,000 × /bin/true", (1.10, 2.5), script, ":")
+                work(&format!("{processes} × /bin/true"), (1.10, 2.5), script, ":")
             }
         };
         Ok(made)
@@ -106,9 +124,13 @@ impl Workload {
                 command.args(["run", "--quiet", "--isolation", "none", "--"]).arg(lane.path("bench"));
                 command
             }
-            Setting::Strace => {
+            Setting::Strace | Setting::StraceCommands => {
                 let mut command = lane.command("strace");
-                command.args(["-f", "-qq", "-e", "trace=process", "-o", "/dev/null"]).arg(lane.path("bench"));
+                command.args(["-f", "-qq", "-o", "/dev/null"]);
+                if setting == Setting::StraceCommands {
+                    command.args(["--seccomp-bpf", "-e", "trace=execve,execveat"]);
+                }
+                command.arg(lane.path("bench"));
                 command
             }
         };
@@ -168,14 +190,22 @@ pub(crate) fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }
 
-/// Cargo of whoever runs the bench, for a user who has none.
-fn toolchain() -> String {
-    let of = |tool: &str| Command::new("rustup").args(["which", tool]).output().ok().filter(|out| out.status.success());
-    let path = of("cargo").and_then(|out| String::from_utf8(out.stdout).ok()).unwrap_or_default();
-    match Path::new(path.trim()).parent() {
-        Some(bin) if !path.is_empty() => format!("PATH={}:$PATH", quoted(bin)),
-        _ => String::new(),
+/// Puts cargo of whoever runs the bench on the path; a user who cannot reach it gets a copy.
+fn toolchain(lane: &Lane) -> Result<String> {
+    let said = Command::new("rustup").args(["which", "cargo"]).output().ok().filter(|out| out.status.success());
+    let cargo =
+        PathBuf::from(said.map(|out| String::from_utf8_lossy(&out.stdout).trim().to_owned()).unwrap_or_default());
+    let Some(root) = cargo.parent().and_then(Path::parent) else { return Ok(String::new()) };
+    if lane.who == Who::Root {
+        return Ok(format!("PATH={}:$PATH", quoted(&root.join("bin"))));
     }
+    let copy = lane.path("toolchain");
+    let mut copying = Command::new("cp");
+    std::fs::create_dir(&copy).doing("create", &copy)?;
+    copying.arg("-a").args([root.join("bin"), root.join("lib")]).arg(&copy);
+    measure::run(vec![copying])?;
+    lane.own(Path::new("toolchain"))?;
+    Ok(format!("PATH={}:$PATH CARGO_HOME={}", quoted(&copy.join("bin")), quoted(&lane.path("home/cargo"))))
 }
 
 /// Sixty translation units that include the C library's headers, as a small real library has them.

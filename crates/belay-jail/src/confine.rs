@@ -10,7 +10,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-use belay_sys::{HeldProgram, Limited, Namespaces, Recipe, RunningProgram, Stage, StartError, Step, hold_sandboxed};
+use belay_sys::{
+    HeldProgram, Limited, Namespaces, Recipe, Refusals, RunningProgram, Stage, StartError, Step, hold_sandboxed,
+};
 
 use crate::compose::{self, plain, text_of};
 use crate::error::{Error, Result};
@@ -101,7 +103,7 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     let ending = std::mem::take(&mut recipe.steps);
     recipe.steps = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
     recipe.steps.extend(ending.iter().cloned());
-    seal(&mut recipe.steps, rights.is_some())?;
+    seal(&mut recipe.steps, rights.is_some(), policy.tells_refusals)?;
     let failure = match hold_sandboxed(&recipe, &place) {
         Ok(program) => {
             let mut layers = vec![Layer::Namespaces, Layer::Filter];
@@ -128,7 +130,7 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     recipe.steps.push(Step::NoNewPrivileges);
     recipe.steps.extend(rules_of_machine(&layout, policy, rights)?);
     recipe.steps.extend(ending);
-    seal(&mut recipe.steps, true)?;
+    seal(&mut recipe.steps, true, policy.tells_refusals)?;
     let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
     Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name })
 }
@@ -212,14 +214,21 @@ fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Op
 }
 
 /// Whatever cannot be undone comes last.
-fn seal(steps: &mut Vec<Step>, landlock: bool) -> Result<()> {
+fn seal(steps: &mut Vec<Step>, landlock: bool, tells_refusals: bool) -> Result<()> {
     if landlock {
         steps.push(Step::Restrict);
     }
     steps.push(Step::DropCapabilities);
     // Outside of the namespaces root stays root, and a file that runs as its owner would outlive the jail.
     let set_uid_files = !belay_sys::is_root();
-    steps.extend(filter::programs(set_uid_files)?.into_iter().map(Step::Filter));
+    let (told, silent): (Vec<_>, Vec<_>) = filter::programs(set_uid_files)?
+        .into_iter()
+        .partition(|(errno, _)| tells_refusals && *errno == filter::FORBIDDEN);
+    steps.extend(silent.into_iter().map(|(_, program)| Step::Filter(program)));
+    steps.extend(told.into_iter().map(|(errno, otherwise)| {
+        let program = filter::told(&otherwise, errno);
+        Step::Notify { program, otherwise }
+    }));
     Ok(())
 }
 
@@ -352,7 +361,7 @@ fn describe(step: &Step) -> String {
         Step::Allow { path, .. } => format!("allow {}", show(path)),
         Step::AllowStreams { .. } => "allow the standard streams".to_owned(),
         Step::Restrict => "enforce the rules of Landlock".to_owned(),
-        Step::Filter(_) => "filter system calls".to_owned(),
+        Step::Filter(_) | Step::Notify { .. } => "filter system calls".to_owned(),
     }
 }
 
@@ -365,6 +374,11 @@ impl Held {
     /// Every process of the jail so far.
     pub fn pids(&self) -> Vec<u32> {
         self.program.pids()
+    }
+
+    /// Where its refused calls are told, if the policy says so and the kernel can.
+    pub fn take_refusals(&mut self) -> Option<Refusals> {
+        self.program.take_refusals()
     }
 
     /// What keeps it in.

@@ -117,7 +117,7 @@ const NAMESPACE_FLAGS: [u64; 8] = [
 /// Programs for the kernel, one for each answer; all of them are asked and the strictest wins.
 ///
 /// With `set_uid_files` false, no file can be given the bit that makes it run as its owner.
-pub(crate) fn programs(set_uid_files: bool) -> Result<Vec<Vec<Instruction>>> {
+pub(crate) fn programs(set_uid_files: bool) -> Result<Vec<(i32, Vec<Instruction>)>> {
     let mut by_errno: BTreeMap<i32, BTreeMap<c_long, Vec<SeccompRule>>> = BTreeMap::new();
     for call in DENIED_CALLS {
         by_errno.entry(call.errno).or_default().insert(call.number, rules(call)?);
@@ -130,7 +130,29 @@ pub(crate) fn programs(set_uid_files: bool) -> Result<Vec<Vec<Instruction>>> {
         // Its mode lies in memory, where a filter cannot look; whoever uses it must be ready for a kernel without.
         by_errno.entry(libc::ENOSYS).or_default().insert(libc::SYS_openat2, Vec::new());
     }
-    by_errno.into_iter().map(|(errno, rules)| compile(errno, rules)).collect()
+    by_errno.into_iter().map(|(errno, rules)| Ok((errno, compile(errno, rules)?))).collect()
+}
+
+/// What a call is told that is refused because it is forbidden, and not because a kernel may lack it.
+pub(crate) const FORBIDDEN: i32 = libc::EPERM;
+
+/// The same program, but somebody is told of what it refuses, and answers.
+pub(crate) fn told(program: &[Instruction], errno: i32) -> Vec<Instruction> {
+    const RETURN: u16 = 0x06;
+    let refuses = libc::SECCOMP_RET_ERRNO | errno.unsigned_abs();
+    let tell = |each: &Instruction| match each.code == RETURN && each.operand == refuses {
+        true => Instruction { operand: libc::SECCOMP_RET_USER_NOTIF, ..*each },
+        false => *each,
+    };
+    program.iter().map(tell).collect()
+}
+
+/// The name of a refused call.
+pub fn name_of_call(number: i32) -> Option<&'static str> {
+    let number = c_long::from(number);
+    let is_mode = || MODE_ARGUMENTS.iter().any(|(call, _)| *call == number);
+    let named = DENIED_CALLS.iter().find(|call| call.number == number).map(|call| call.name);
+    named.or_else(|| is_mode().then_some("a set-user-id file"))
 }
 
 /// Calls that set a mode, and which argument it is.
@@ -224,6 +246,18 @@ mod tests {
             assert_eq!(denied_call(call.name), Some(call), "{} is listed twice", call.name);
         }
         assert_eq!(denied_call("read"), None);
+    }
+
+    #[test]
+    fn only_what_is_forbidden_is_told() {
+        let all = programs(true).unwrap();
+        let (errno, program) = all.iter().find(|(errno, _)| *errno == FORBIDDEN).unwrap();
+        let told = told(program, *errno);
+        let count = |program: &[Instruction], operand| program.iter().filter(|each| each.operand == operand).count();
+        assert!(count(&told, libc::SECCOMP_RET_USER_NOTIF) > 0);
+        assert_eq!(count(&told, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32), 0);
+        assert_eq!(name_of_call(libc::SYS_mount as i32), Some("mount"));
+        assert_eq!(name_of_call(libc::SYS_read as i32), None);
     }
 
     #[test]

@@ -16,9 +16,10 @@ mod places;
 mod policy;
 mod rights;
 
+pub use belay_sys::{Refusals, Refused};
 pub use confine::{Held, Launch, Layer, Running, hold, merged, merged_writable};
 pub use environment::scrub;
 pub use error::{Error, Result};
-pub use filter::{DENIED_CALLS, DeniedCall, denied_call};
+pub use filter::{DENIED_CALLS, DeniedCall, denied_call, name_of_call};
 pub use kept::{Change, kept_changes};
 pub use policy::{Access, Grant, Identity, Kept, Limits, Network, Policy, Replaced, Shown};

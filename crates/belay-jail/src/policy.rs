@@ -24,6 +24,8 @@ pub struct Policy {
     pub limits: Limits,
     /// The name of the machine, as the program sees it.
     pub host_name: String,
+    /// Whether refused calls are told by [`crate::Held::take_refusals`], which must then be attended to.
+    pub tells_refusals: bool,
     /// Whether the jail may do without namespaces where they are forbidden.
     pub without_namespaces: bool,
 }
@@ -160,6 +162,7 @@ mod tests {
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),
             host_name: "jail".into(),
+            tells_refusals: false,
             without_namespaces: false,
         }
     }

@@ -28,6 +28,6 @@ pub use error::{Error, Result};
 pub use key::{Key, PublicKey};
 pub use query::{Answer, Cell};
 pub use reader::{Change, Command, Entry, Reader, Snapshot};
-pub use recover::recover;
+pub use recover::{append, recover};
 pub use verify::{Damage, Fault, Verdict};
 pub use writer::Writer;

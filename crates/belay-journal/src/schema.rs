@@ -2,7 +2,7 @@
 //!
 //! The first columns of `fs_events` and `snapshot_events` are a contract with those who query them; ours follow.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -144,6 +144,15 @@ CREATE TABLE events (
     body TEXT NOT NULL,
     hash BLOB NOT NULL
 );
+CREATE VIEW denials AS SELECT
+    seq AS id,
+    timestamp,
+    json_extract(body, '$.call') AS call,
+    json_extract(body, '$.path') AS path,
+    json_extract(body, '$.errno') AS errno,
+    json_extract(body, '$.pid') AS pid,
+    json_extract(body, '$.command') AS command
+FROM events WHERE event = 'denied';
 CREATE TABLE head (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     run TEXT NOT NULL,
@@ -166,8 +175,18 @@ pub(crate) fn open_to_write(dir: &Path, new: bool) -> Result<Connection> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(&path, flags).map_err(Error::database("open"))?;
+    if new {
+        // A command waits for this; what SQLite would sync step by step is synced once, when all of it is there.
+        connection.pragma_update(None, "synchronous", "off").map_err(Error::database("open"))?;
+    }
     prepare(&connection).map_err(Error::database("open"))?;
     migrate(&mut connection)?;
+    connection.pragma_update(None, "synchronous", "normal").map_err(Error::database("open"))?;
+    if new {
+        for path in [path.as_path(), dir] {
+            File::open(path).and_then(|file| file.sync_all()).map_err(Error::file("sync", path))?;
+        }
+    }
     Ok(connection)
 }
 
@@ -199,7 +218,6 @@ pub(crate) fn in_memory() -> Result<Connection> {
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
-    connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", CHECKPOINT_PAGES, |_| Ok(()))?;
     connection.pragma_update_and_check(None, "journal_size_limit", 64 << 20, |_| Ok(()))
 }

@@ -7,6 +7,7 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod agent;
 mod archive;
 mod bisect;
 mod blame;
@@ -54,6 +55,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
+pub use agent::{AgentDeed, AgentWord, Heard, Missed};
 pub use archive::Packing;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};

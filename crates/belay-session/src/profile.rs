@@ -161,6 +161,7 @@ impl Profile {
             identity,
             limits: self.limits,
             host_name: "belay".to_owned(),
+            tells_refusals: false,
             without_namespaces: true,
         }
     }

@@ -15,6 +15,7 @@ mod held;
 mod journal;
 mod lost;
 mod record;
+mod refusals;
 mod start;
 mod still;
 mod storm;
@@ -56,6 +57,8 @@ enum Wake {
     ChildExited,
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
+    /// A jail refused a call.
+    Refused(refusals::Refusal),
     /// What a storm deleted is back; or why not all of it.
     Undone(Option<String>),
     /// A snapshot was taken, or not.

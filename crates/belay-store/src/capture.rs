@@ -2,6 +2,7 @@
 
 mod check;
 mod descend;
+mod entries;
 mod file;
 mod guess;
 mod hand;
@@ -167,7 +168,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
         return Err(Error::Interrupted);
     }
     let (stored_bytes, guard) = batch.finish()?;
-    store.keep_nodes(&found.findings.nodes);
+    store.keep_nodes(&found.findings.nodes, &found.findings.lists);
     Ok(Captured {
         key,
         manifest,

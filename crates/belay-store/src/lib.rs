@@ -6,6 +6,36 @@
 //! - an object is named by the hash of its bytes and is checked against that name whenever it is read;
 //! - what a workspace holds is reached only beneath an open directory handle, and is never executed;
 //! - nothing is published before it is durable.
+//!
+//! # The way through
+//!
+//! A [`Store`] lies on a [`Disk`]. [`capture`] makes a [`Captured`] of what lies beneath a [`Root`], as its [`Filter`] says;
+//! [`Assembly`] makes one of anything else. A snapshot is a [`Manifest`], known by its key, and whoever keeps it keeps that
+//! key (nothing in here lists snapshots). [`diff`] compares two, [`plan`] says what going from one to the other takes and
+//! [`apply`] does it, [`extract`] writes one elsewhere, [`merge`] takes a step back and keeps what came later. [`verify`] finds
+//! damage, [`gc`] removes what no given key needs.
+//!
+//! What is public here is meant to last: names and meanings stay, options and variants may come. The examples
+//! `there_and_back`, `what_changed` and `from_memory` each run as they are (`cargo run -p belay-store --example there_and_back`).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use belay_store::{Algorithm, ObjectKind, RealDisk, Store};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let place = tempfile::tempdir()?;
+//! let store = Store::open(Arc::new(RealDisk::open(place.path())?), Algorithm::Sha256)?;
+//! let batch = store.begin()?;
+//! let mut worker = batch.worker();
+//! let (key, is_new) = worker.put(ObjectKind::Content, b"hello\n")?;
+//! worker.done()?;
+//! batch.finish()?;
+//! assert!(is_new);
+//! assert_eq!(store.read(&key)?, b"hello\n");
+//! assert_eq!(key.to_hex(), "5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
+//! # Ok(())
+//! # }
+//! ```
 
 mod assemble;
 mod capture;

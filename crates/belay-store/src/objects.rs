@@ -211,8 +211,9 @@ impl Store {
     }
 
     /// Keeps nodes that were just stored, because the next capture begins with them.
-    pub(crate) fn keep_nodes(&self, nodes: &HashMap<Hash, Arc<Node>>) {
+    pub(crate) fn keep_nodes(&self, nodes: &HashMap<Hash, Arc<Node>>, lists: &HashMap<Hash, Arc<Pages>>) {
         nodes.iter().for_each(|(key, node)| remember(&self.nodes, key, node));
+        lists.iter().for_each(|(key, list)| remember(&self.lists, key, list));
     }
 
     /// How the tree node of that key is stored.

@@ -13,6 +13,8 @@ use rustix::io::Errno;
 pub const LINK_IN_THE_WAY: i32 = libc::ELOOP;
 
 const HEADER_BYTES: usize = 16;
+/// Room for some thousand events; much less would mean many calls, more would be touched for nothing.
+const READ_BYTES: usize = 64 * 1024;
 
 /// A queue of events about watched directories.
 #[derive(Debug)]
@@ -88,11 +90,11 @@ impl Inotify {
 
     /// Appends everything that is queued to `bytes`, for [`entries`].
     pub fn drain(&self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        let mut buffer = [0u8; 64 * 1024];
         loop {
-            match rustix::io::read(&self.fd, &mut buffer) {
+            bytes.reserve(READ_BYTES);
+            match rustix::io::read(&self.fd, rustix::buffer::spare_capacity(bytes)) {
                 Ok(0) | Err(Errno::AGAIN) => return Ok(()),
-                Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+                Ok(_) => {}
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }

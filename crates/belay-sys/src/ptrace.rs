@@ -14,8 +14,8 @@ use std::ptr;
 pub enum Halt {
     /// It made a process or a thread; the newcomer is traced too. None if it was killed before one could ask.
     Made(Option<u32>),
-    /// It executed something; in a process of several threads this was the number of the one that did.
-    Executed(Option<u32>),
+    /// It executed something.
+    Executed,
     /// A signal is about to be delivered to it.
     Signal(i32),
     /// Job control stopped it.
@@ -101,7 +101,7 @@ fn stopped(pid: u32, status: i32) -> Halt {
             // When a thread took over the number of its process, the kernel wants a true wait first: somebody who
             // did not wait may mean the process that is gone.
             reap(pid);
-            Halt::Executed(message(pid))
+            Halt::Executed
         }
         libc::PTRACE_EVENT_STOP => match signal {
             libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU => Halt::Stopped,

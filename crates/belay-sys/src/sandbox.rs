@@ -9,6 +9,7 @@
 
 mod child;
 mod kernel;
+mod refusal;
 mod step;
 
 use std::ffi::CString;
@@ -27,6 +28,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_se
 use crate::pidfd::Process;
 
 pub use kernel::landlock_abi;
+pub use refusal::{Refusals, Refused};
 pub use step::{Attributes, Instruction, Limited, Step};
 
 /// Which namespaces a program gets for itself.
@@ -183,6 +185,11 @@ impl HeldProgram {
     pub fn pids(&self) -> Vec<u32> {
         let first = self.running.first.iter().map(|(pid, _)| *pid);
         first.chain([self.running.pid]).map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
+    }
+
+    /// Where its refused calls arrive, if a step asked for that; whoever drops it leaves them to an error of the kernel's.
+    pub fn take_refusals(&mut self) -> Option<Refusals> {
+        self.handed_over.take().map(Refusals::new)
     }
 
     /// The directory that it was asked to hand over; it stays usable when the program has ended.

@@ -14,7 +14,7 @@ use std::time::Duration;
 use belay_event::Raw;
 use belay_sys::{Gate, Knock};
 
-use crate::ptrace::process_of;
+use crate::ptrace::kin_of;
 
 /// How long the keeper sleeps when nobody knocks.
 const NAP: Duration = Duration::from_secs(60);
@@ -101,7 +101,7 @@ impl Drop for Keeper {
 fn consider(knock: Knock, holding: &Holding) {
     let Some(words) = knock.words() else { return };
     let argv: Vec<Raw> = words.into_iter().map(Raw::from).collect();
-    let pid = process_of(knock.thread).unwrap_or(knock.thread);
+    let pid = kin_of(knock.thread).map_or(knock.thread, |kin| kin.process);
     if (holding.is_meant)(pid, &argv) {
         (holding.tell)(Held::new(pid, argv, knock));
     }

@@ -22,8 +22,8 @@ use crate::unprivileged::queue::Queue;
 
 mod image;
 
-pub(crate) use image::process_of;
-use image::{is_thread_of, let_rest, parent_of, read_image};
+pub(crate) use image::kin_of;
+use image::{Kin, is_thread_of, let_rest, read_image};
 
 /// How often a request is repeated: a wake-up is lost when it comes just before the follower goes to sleep.
 const REPEAT: Duration = Duration::from_micros(500);
@@ -177,7 +177,7 @@ impl Tree<'_> {
     fn new<'a>(first: u32, queue: &'a Queue, post: &'a Arc<Post>) -> Tree<'a> {
         // A traced process cannot gain another user's rights unless its tracer has them.
         let uid = (!belay_sys::is_root()).then(belay_sys::user_id);
-        let parent = parent_of(first).unwrap_or(0);
+        let parent = kin_of(first).map_or(0, |kin| kin.parent);
         let (processes, threads) = (HashMap::from([(first, parent)]), HashMap::new());
         Tree { queue, post, processes, threads, uid, held: HashSet::new() }
     }
@@ -212,7 +212,7 @@ impl Tree<'_> {
                 self.made(pid, newcomer);
                 0
             }
-            Halt::Executed(_) => {
+            Halt::Executed => {
                 if self.executed(pid) {
                     return;
                 }
@@ -249,11 +249,11 @@ impl Tree<'_> {
         if self.knows(pid) {
             return;
         }
-        match process_of(pid) {
-            Some(process) if process != pid => {
+        match kin_of(pid) {
+            Some(Kin { process, .. }) if process != pid => {
                 self.threads.insert(pid, process);
             }
-            _ => self.begin(pid, parent_of(pid).unwrap_or(0)),
+            kin => self.begin(pid, kin.map_or(0, |kin| kin.parent)),
         }
     }
 

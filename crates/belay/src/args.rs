@@ -107,7 +107,12 @@ pub(crate) enum Command {
     Why(c::why::Args),
     Config(c::config::Args),
     Trust(c::trust::Args),
+    Install(c::install::Args),
+    Uninstall(c::uninstall::Args),
+    Doctor(c::doctor::Args),
     Mcp(c::mcp::Args),
+    Hook(c::hook::Args),
+    Statusline(c::statusline::Args),
     Demo(c::demo::Args),
     Completions(c::completions::Args),
     #[command(hide = true)]

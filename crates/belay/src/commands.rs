@@ -19,6 +19,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod discard;
+pub(crate) mod doctor;
 pub(crate) mod du;
 pub(crate) mod export;
 pub(crate) mod find;
@@ -27,7 +28,9 @@ pub(crate) mod fork;
 pub(crate) mod forks;
 pub(crate) mod gc;
 pub(crate) mod history;
+pub(crate) mod hook;
 pub(crate) mod import;
+pub(crate) mod install;
 pub(crate) mod log;
 pub(crate) mod logs;
 pub(crate) mod ls;
@@ -45,10 +48,12 @@ pub(crate) mod snapshot;
 pub(crate) mod snapshots;
 pub(crate) mod sql;
 pub(crate) mod status;
+pub(crate) mod statusline;
 pub(crate) mod stop;
 pub(crate) mod supervise;
 pub(crate) mod trust;
 pub(crate) mod undo;
+pub(crate) mod uninstall;
 pub(crate) mod util;
 pub(crate) mod verify;
 pub(crate) mod watch;
@@ -100,6 +105,11 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
+        Command::Install(args) => install::run(context, args),
+        Command::Uninstall(args) => uninstall::run(context, args),
+        Command::Hook(args) => hook::run(context, args),
+        Command::Statusline(args) => statusline::run(context, args),
+        Command::Doctor(args) => doctor::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),

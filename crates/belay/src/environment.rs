@@ -75,6 +75,12 @@ pub(crate) fn zone() -> TimeZone {
     ZONE.get_or_init(local).clone()
 }
 
+/// The program of that name that a shell would find.
+pub(crate) fn in_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH")?;
+    env::split_paths(&path).map(|directory| directory.join(name)).find(|program| program.is_file())
+}
+
 fn homeless() -> Failure {
     Failure::new(Kind::System, "cannot tell where to keep snapshots: neither BELAY_HOME nor HOME is set")
         .hint("set BELAY_HOME to a directory of your own")

@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 /// Every exit code with its meaning, as the help and the reference print it.
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done"),
-    (1, "`diff --exit-code` found differences, or `verify` found damage"),
+    (1, "`diff --exit-code` found differences, `verify` found damage, or `doctor` found something missing"),
     (2, "the command line cannot be understood"),
     (3, "no such snapshot, run, path or workspace, or nothing to undo"),
     (4, "refused: consent is missing, a name is taken, or the place is not safe"),
@@ -138,6 +138,11 @@ impl Failure {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());
         self
+    }
+
+    /// The failure on one line: what happened, and why.
+    pub(crate) fn line(&self) -> String {
+        std::iter::once(&self.message).chain(&self.causes).map(String::as_str).collect::<Vec<_>>().join(": ")
     }
 
     /// The failure as it is printed with `--json`.

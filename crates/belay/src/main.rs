@@ -2,6 +2,7 @@
 //!
 //! The only crate that prints, and the only one that reads the environment.
 
+mod agents;
 mod args;
 mod bring;
 mod choose;

@@ -166,6 +166,15 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     if let Some(why) = &farewell.unrecorded {
         ui.warn(format_args!("the record of the run is not complete: {}", printable(why.as_bytes())));
     }
+    if let Some(first) = farewell.refused.first() {
+        let calls: Vec<String> =
+            farewell.refused.iter().take(DEEDS_MAX).map(|call| printable(call.as_bytes())).collect();
+        ui.say(format_args!(
+            "{dim}Refused: {}; `belay why {}` says why{dim:#}",
+            calls.join(", "),
+            printable(first.as_bytes())
+        ));
+    }
     say_left(context, run, &farewell.left);
     if let Some(snapshot) = run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
         // By its id: `@pre-run` means another one after the next run.
@@ -217,6 +226,6 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
-        "gaps": farewell.gaps, "unrecorded": farewell.unrecorded,
+        "gaps": farewell.gaps, "refused": farewell.refused, "unrecorded": farewell.unrecorded,
     })
 }

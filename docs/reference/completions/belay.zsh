@@ -1304,6 +1304,73 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(install)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[All agents that are used here]' \
+'-n[Only show what would be written]' \
+'--dry-run[Only show what would be written]' \
+'--project[Write into the settings of this project instead of your own]' \
+'--no-probe[Do not try the hook out afterwards]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::agents -- The agents:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+&& ret=0
+;;
+(uninstall)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--all[All agents that are used here]' \
+'-n[Only show what would be written]' \
+'--dry-run[Only show what would be written]' \
+'--project[Take them out of the settings of this project instead of your own]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::agents -- The agents:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+&& ret=0
+;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--fix[Connect the agents that are used here and are not connected]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (mcp)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1313,6 +1380,43 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--read-only[Offer only tools that change nothing]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(hook)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':agent -- The agent that calls:((claude\:"Claude Code"
+codex\:"Codex CLI"
+gemini\:"Gemini CLI"
+cursor\:"Cursor"
+opencode\:"OpenCode"
+copilot\:"GitHub Copilot CLI"))' \
+'::event -- The event, for agents that do not name it in what they say:_default' \
+&& ret=0
+;;
+(statusline)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -1787,7 +1891,27 @@ esac
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(install)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(uninstall)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (mcp)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(hook)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(statusline)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1893,7 +2017,12 @@ _belay_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'install:Connect agents with belay\: their hooks, their tools and their status line' \
+'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
 'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
+'hook:Take in an event of an agent, as JSON on standard input' \
+'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
 'answer:Carry out what an agent asks for' \
@@ -2032,6 +2161,11 @@ _belay__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay discard commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__doctor_commands] )) ||
+_belay__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay doctor commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__du_commands] )) ||
 _belay__subcmd__du_commands() {
     local commands; commands=()
@@ -2150,7 +2284,12 @@ _belay__subcmd__help_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'install:Connect agents with belay\: their hooks, their tools and their status line' \
+'uninstall:Take belay'\''s entries out of the settings of agents' \
+'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
 'mcp:Serve belay'\''s tools to an agent, as an MCP server on standard input and output' \
+'hook:Take in an event of an agent, as JSON on standard input' \
+'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'completions:Print a completion script for your shell' \
 'answer:Carry out what an agent asks for' \
@@ -2245,6 +2384,11 @@ _belay__subcmd__help__subcmd__discard_commands() {
     local commands; commands=()
     _describe -t commands 'belay help discard commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__doctor_commands] )) ||
+_belay__subcmd__help__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help doctor commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__du_commands] )) ||
 _belay__subcmd__help__subcmd__du_commands() {
     local commands; commands=()
@@ -2303,6 +2447,15 @@ _belay__subcmd__help__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay help history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__hook_commands] )) ||
+_belay__subcmd__help__subcmd__hook_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help hook commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
+_belay__subcmd__help__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help install commands' commands "$@"
 (( $+functions[_belay__subcmd__help__subcmd__import_commands] )) ||
 _belay__subcmd__help__subcmd__import_commands() {
     local commands; commands=()
@@ -2431,6 +2584,11 @@ _belay__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay help status commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__statusline_commands] )) ||
+_belay__subcmd__help__subcmd__statusline_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help statusline commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__stop_commands] )) ||
 _belay__subcmd__help__subcmd__stop_commands() {
     local commands; commands=()
@@ -2450,6 +2608,11 @@ _belay__subcmd__help__subcmd__trust_commands() {
 _belay__subcmd__help__subcmd__undo_commands() {
     local commands; commands=()
     _describe -t commands 'belay help undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__uninstall_commands] )) ||
+_belay__subcmd__help__subcmd__uninstall_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help uninstall commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__util_commands] )) ||
 _belay__subcmd__help__subcmd__util_commands() {
@@ -2500,6 +2663,15 @@ _belay__subcmd__history_commands() {
     local commands; commands=()
     _describe -t commands 'belay history commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__hook_commands] )) ||
+_belay__subcmd__hook_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay hook commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__install_commands] )) ||
+_belay__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay install commands' commands "$@"
 (( $+functions[_belay__subcmd__import_commands] )) ||
 _belay__subcmd__import_commands() {
     local commands; commands=()
@@ -2690,6 +2862,11 @@ _belay__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'belay status commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__statusline_commands] )) ||
+_belay__subcmd__statusline_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay statusline commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__stop_commands] )) ||
 _belay__subcmd__stop_commands() {
     local commands; commands=()
@@ -2709,6 +2886,11 @@ _belay__subcmd__trust_commands() {
 _belay__subcmd__undo_commands() {
     local commands; commands=()
     _describe -t commands 'belay undo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__uninstall_commands] )) ||
+_belay__subcmd__uninstall_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay uninstall commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__util_commands] )) ||
 _belay__subcmd__util_commands() {

@@ -123,3 +123,26 @@ fn it_is_placed_before_it_makes_a_process() {
     assert_ne!(placed.get(), 0);
     assert_ne!(placed.get(), held.pid(), "what makes the jail is not the program");
 }
+
+#[test]
+fn whoever_attends_to_refusals_is_told_of_them_and_answers() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.policy.tells_refusals = true;
+    let script = "unshare --user true 2>/dev/null; test $? = 1 && (unshare --mount true 2>/dev/null; exit 3)";
+    let mut held = world.held(&["/bin/sh", "-c", script]);
+    let refusals = held.take_refusals().unwrap();
+    let attends = std::thread::spawn(move || {
+        let mut calls = Vec::new();
+        while let Some(refused) = refusals.next().unwrap() {
+            calls.push(belay_jail::name_of_call(refused.number));
+            refusals.answer(&refused, 1).unwrap();
+        }
+        calls
+    });
+    let status = held.release().unwrap().wait().unwrap();
+    assert_eq!(status.code(), Some(3));
+    assert_eq!(attends.join().unwrap(), [Some("unshare"), Some("unshare")]);
+}

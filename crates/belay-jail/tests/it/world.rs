@@ -62,6 +62,7 @@ impl World {
             identity: Identity { uid: 1000, gid: 1000 },
             limits: Limits::default(),
             host_name: "jail".into(),
+            tells_refusals: false,
             without_namespaces: false,
         };
         World { directory, policy }

@@ -107,6 +107,14 @@ impl HeldCommand {
         }
     }
 
+    /// Where the calls that its jail refuses are told.
+    pub(super) fn take_refusals(&mut self) -> Option<belay_jail::Refusals> {
+        match self {
+            HeldCommand::Free(_) => None,
+            HeldCommand::Confined(held) => held.take_refusals(),
+        }
+    }
+
     /// Every process that is to be put into the run's group.
     pub(super) fn pids(&self) -> Vec<u32> {
         match self {
@@ -160,6 +168,7 @@ pub(super) fn policy(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -
     };
     let layer = own.as_ref().or(workspace.layer());
     let (mut policy, patterns) = policy_at(&record.confinement, den, workspace.home().path(), workspace.path(), layer)?;
+    policy.tells_refusals = true;
     policy.shown = shown(record, den, workspace);
     Ok((policy, patterns))
 }

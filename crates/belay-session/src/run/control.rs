@@ -46,17 +46,22 @@ pub(super) fn socket_in(dir: &Path) -> io::Result<(File, PathBuf)> {
 
 /// Whether whoever connects is not confined: where rules on paths alone are in force, this socket can be named inside.
 ///
-/// A jail renounces new privileges; whoever has done so, unlike us, is in one. Who is gone already cannot be asked.
+/// A jail renounces new privileges and adds filters, for good; who has more of either than we is in one. Who is gone
+/// already cannot be asked.
 fn is_free(stream: &UnixStream) -> bool {
     let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
-    let own = renounces_privileges("self");
-    own == Some(true) || renounces_privileges(&peer.pid.as_raw_nonzero().to_string()) == Some(false)
+    let (own, theirs) = (fetters("self"), fetters(&peer.pid.as_raw_nonzero().to_string()));
+    matches!((own, theirs), (Some(own), Some(theirs)) if theirs[0] <= own[0] && theirs[1] <= own[1])
 }
 
-fn renounces_privileges(process: &str) -> Option<bool> {
+/// Whether new privileges are renounced, and how many filters there are.
+fn fetters(process: &str) -> Option<[u64; 2]> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("NoNewPrivs:"))?;
-    Some(line.trim() != "0")
+    let number = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+    };
+    Some([number("NoNewPrivs:"), number("Seccomp_filters:")])
 }
 
 impl Control {

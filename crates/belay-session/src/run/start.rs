@@ -21,7 +21,7 @@ use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
-use super::{Wake, console, journal};
+use super::{Wake, console, journal, refusals};
 use crate::error::{Error, Result};
 
 /// The standard streams of the command.
@@ -148,10 +148,13 @@ impl Supervisor<'_> {
         let mut env = self.env.clone();
         env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
-        let (held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
+        let (mut held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
             Some(confined) => confined,
             None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
         };
+        if let Some(told) = held.take_refusals() {
+            refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
+        }
         let pid = held.pid();
         self.record.child = ProcessName::of(pid);
         for pid in held.pids() {

@@ -4,7 +4,7 @@
 //! are no storm and everything that counts can be brought back; while somebody decides, nothing of the run moves.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use belay_event::{Action, At, Decision, Event, Raw, Storm, What};
 
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::record::Snapshot;
 
 /// Stands for us among those who hold the run still; clients are counted from 1.
-pub(super) const HOLDER: u64 = 0;
+const HOLDER: u64 = 0;
 /// Paths of one call; more are brought back by several.
 const PATHS_MAX: usize = 2_000;
 /// Deletions that are remembered at most.
@@ -33,8 +33,10 @@ pub(super) struct Deletions {
     unknown: usize,
     /// The command that deleted the last of them.
     by: Option<u64>,
-    /// The processes of commands that live.
-    pids: HashMap<u64, u32>,
+    /// Commands whose deletions were let pass; `None` stands for any, until the next command ends.
+    passed: HashSet<Option<u64>>,
+    /// The processes of commands that live, and since when.
+    pids: HashMap<u64, (u32, At)>,
     /// The storm that is held.
     held: Option<Held>,
 }
@@ -56,6 +58,8 @@ struct Deletion {
 struct Held {
     storm: Storm,
     paths: Vec<Vec<u8>>,
+    /// The processes that may delete.
+    deleters: Vec<u32>,
     /// What is being done about it.
     decided: Option<Decision>,
 }
@@ -74,6 +78,7 @@ impl Deletions {
             recent: VecDeque::new(),
             unknown: 0,
             by: None,
+            passed: HashSet::new(),
             pids: HashMap::new(),
             held: None,
         }
@@ -84,10 +89,11 @@ impl Deletions {
         let change = match &event.what {
             What::File(change) => change,
             What::Exec(exec) => {
-                self.pids.insert(exec.command, exec.pid);
+                self.pids.insert(exec.command, (exec.pid, event.at));
                 return;
             }
             What::Exit(exit) => {
+                self.passed.remove(&None);
                 self.pids.remove(&exit.command);
                 return;
             }
@@ -97,6 +103,9 @@ impl Deletions {
             return;
         }
         let command = change.by.and_then(|by| by.command);
+        if self.passed.contains(&command) {
+            return;
+        }
         self.recent.push_back(Deletion { at: event.at, path: change.path.bytes().to_vec(), command });
         self.unknown += 1;
         let age = |one: &Deletion| event.at.unix_nanos() - one.at.unix_nanos();
@@ -104,6 +113,21 @@ impl Deletions {
             self.recent.pop_front();
         }
         self.unknown = self.unknown.min(self.recent.len());
+    }
+
+    /// The process that deletes; where nobody can tell, those that began when it did.
+    fn deleters(&self) -> Vec<u32> {
+        let first = self.recent.front().map_or(i128::MAX, |one| one.at.unix_nanos());
+        let since = first.saturating_sub(self.window.as_nanos() as i128);
+        let is_suspect = |command: u64, began: At| match self.by {
+            Some(by) => command == by,
+            None => began.unix_nanos() >= since,
+        };
+        self.pids
+            .iter()
+            .filter(|(command, (_, began))| is_suspect(**command, *began))
+            .map(|(_, (pid, _))| *pid)
+            .collect()
     }
 
     /// Whether there are so many that it is worth a look what they are.
@@ -134,6 +158,7 @@ impl Supervisor<'_> {
         // What was deleted until nothing moves any more counts, too.
         let is_held = self.deletions.answer != Unattended::Note && self.hold_still();
         self.look_at_deletions();
+        let deleters = self.deletions.deleters();
         let paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
         let decision = if is_held { Decision::Held } else { Decision::Noted };
         let command = self.deletions.by;
@@ -141,9 +166,10 @@ impl Supervisor<'_> {
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm.clone()));
         if !is_held {
+            self.deletions.passed.insert(command);
             return;
         }
-        self.deletions.held = Some(Held { storm, paths, decided: None });
+        self.deletions.held = Some(Held { storm, paths, deleters, decided: None });
         self.without_a_person();
     }
 
@@ -246,23 +272,53 @@ impl Supervisor<'_> {
     fn let_go(&mut self, decision: Decision) {
         let Some(held) = self.deletions.held.take() else { return };
         let storm = Storm { decision, ..held.storm };
+        let command = storm.command;
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm));
+        if matches!(decision, Decision::Noted | Decision::Allowed) {
+            self.deletions.passed.insert(command);
+        }
         match decision {
             Decision::Stopped => self.kill_still("delete storm"),
-            Decision::Undone => self.end_deleter(),
+            Decision::Undone => self.end_deleters(&held.deleters),
             _ => {}
         }
         self.go_on();
     }
 
-    /// Ends the command that deletes, unless it is the run's own: it would go on where it was stopped.
-    fn end_deleter(&self) {
+    /// Holds the run still on our own account; false if it does not stop.
+    fn hold_still(&mut self) -> bool {
+        let is_still = match &mut self.tree {
+            Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
+            tree => tree.is_some(),
+        };
+        if is_still {
+            self.catch_up();
+            self.frozen_by.push(HOLDER);
+        }
+        is_still
+    }
+
+    /// Ends the hold on our own account.
+    fn go_on(&mut self) {
+        self.thaw(HOLDER, None);
+    }
+
+    /// Ends everything that is held still, before it moves again.
+    fn kill_still(&mut self, because: &str) {
+        self.record.because.get_or_insert_with(|| because.to_owned());
+        if let Some(tree) = &self.tree {
+            tree.signal(rustix::process::Signal::KILL.as_raw());
+        }
+        self.kill_at = Some(Instant::now());
+    }
+
+    /// Ends the commands that delete, unless it is the run's own: they would go on where they were stopped.
+    fn end_deleters(&self, deleters: &[u32]) {
         let own = self.record.child.as_ref().map(|child| child.pid);
-        let deleter = self.deletions.by.and_then(|command| self.deletions.pids.get(&command).copied());
-        if let Some(pid) = deleter.filter(|pid| Some(*pid) != own) {
+        for pid in deleters.iter().filter(|pid| Some(**pid) != own) {
             // One that has ended deletes nothing more.
-            let _ = belay_sys::signal_process(pid, rustix::process::Signal::KILL.as_raw());
+            let _ = belay_sys::signal_process(*pid, rustix::process::Signal::KILL.as_raw());
         }
     }
 }

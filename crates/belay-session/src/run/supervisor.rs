@@ -19,8 +19,9 @@ use super::console::Recent;
 use super::control::Control;
 use super::held::Holds;
 use super::record::{ProcessName, RunRecord, RunState};
+use super::refusals::Commands;
 use super::start::Streams;
-use super::storm::{self, Deletions};
+use super::storm::Deletions;
 use super::tally::Tally;
 use super::tree::{self, Tree};
 use super::unseen;
@@ -59,6 +60,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) helpers: Helpers,
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
+    pub(super) commands: Commands,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -72,8 +74,8 @@ pub(super) struct Supervisor<'w> {
     pub(super) unexecuted: Option<i32>,
     /// Events from before the journal's first.
     pub(super) pending: Vec<Event>,
-    frozen_by: Vec<u64>,
-    kill_at: Option<Instant>,
+    pub(super) frozen_by: Vec<u64>,
+    pub(super) kill_at: Option<Instant>,
     is_over: bool,
     pub(super) time_up_at: Option<Instant>,
     next_look: Instant,
@@ -113,6 +115,7 @@ impl<'w> Supervisor<'w> {
             helpers,
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
+            commands: Commands::default(),
             tree: None,
             tracer: None,
             journal: None,
@@ -177,6 +180,7 @@ impl<'w> Supervisor<'w> {
                 self.thaw(client, None);
                 self.without_a_person();
             }
+            Wake::Refused(refusal) => self.refused(&refusal),
             Wake::Undone(failed) => self.undone(failed),
             Wake::ChildExited => self.is_over = true,
             Wake::Held(held) => self.held(held),
@@ -238,7 +242,7 @@ impl<'w> Supervisor<'w> {
     }
 
     /// Takes in every event that already happened; other wakes wait their turn.
-    fn catch_up(&mut self) {
+    pub(super) fn catch_up(&mut self) {
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }
@@ -261,6 +265,7 @@ impl<'w> Supervisor<'w> {
                 named.extend(self.holds.named(exec.pid, exec.command));
             }
             self.deletions.observe(event);
+            self.commands.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
@@ -340,35 +345,8 @@ impl<'w> Supervisor<'w> {
         }
     }
 
-    /// Holds the run still on our own account; false if it does not stop.
-    pub(super) fn hold_still(&mut self) -> bool {
-        let is_still = match &mut self.tree {
-            Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
-            tree => tree.is_some(),
-        };
-        if is_still {
-            self.catch_up();
-            self.frozen_by.push(storm::HOLDER);
-        }
-        is_still
-    }
-
-    /// Ends the hold on our own account.
-    pub(super) fn go_on(&mut self) {
-        self.thaw(storm::HOLDER, None);
-    }
-
-    /// Ends everything that is held still, before it moves again.
-    pub(super) fn kill_still(&mut self, because: &str) {
-        self.record.because.get_or_insert_with(|| because.to_owned());
-        if let Some(tree) = &self.tree {
-            tree.signal(rustix::process::Signal::KILL.as_raw());
-        }
-        self.kill_at = Some(Instant::now());
-    }
-
     /// Lets the run go on if this client was the last that held it.
-    fn thaw(&mut self, client: u64, rewound: Option<Rewound>) {
+    pub(super) fn thaw(&mut self, client: u64, rewound: Option<Rewound>) {
         let held = self.frozen_by.len();
         if held > 0 {
             self.catch_up();
@@ -520,6 +498,7 @@ impl<'w> Supervisor<'w> {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
             left: left.into_iter().map(|pid| (pid, tree::command_of(pid))).collect(),
+            refused: self.tally.refused(),
             by_command: self.tally.deeds(),
             doers: self.tally.doers(),
             paths: self.tally.paths(),

@@ -1,6 +1,6 @@
 //! What a run did, counted while it goes on; bounded, whatever the run does.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use belay_event::{Event, Raw, What};
 
@@ -24,6 +24,7 @@ pub(super) struct Tally {
     changes: HashMap<Option<u64>, u64>,
     paths: HashSet<u64>,
     paths_more: u64,
+    refused: BTreeSet<String>,
     /// Old and new names of what was renamed, with everything beneath it.
     moved: HashSet<u64>,
 }
@@ -58,6 +59,7 @@ impl Tally {
                 }
             }
             What::Snapshot(taken) if taken.snapshot.is_some() => self.totals.snapshots += 1,
+            What::Denied(denied) if self.refused.len() < COMMANDS_MAX => drop(self.refused.insert(denied.call.clone())),
             What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
             _ => {}
         }
@@ -70,6 +72,11 @@ impl Tally {
         }
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
         ends.chain([path.len()]).any(|end| self.moved.contains(&short(&path[..end])))
+    }
+
+    /// The calls that were refused.
+    pub(super) fn refused(&self) -> Vec<String> {
+        self.refused.iter().cloned().collect()
     }
 
     /// How many different paths changed.

@@ -74,6 +74,9 @@ pub struct Farewell {
     /// Processes of the run that live on, with their commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(u32, String)>,
+    /// The names of calls that were refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<String>,
     /// Commands and how many paths each changed, the most first; only the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_command: Vec<Deed>,

@@ -286,14 +286,8 @@ impl Engine<'_> {
             let State { entries, own } = std::mem::take(&mut *open.state.lock().expect("no holder panics"));
             let own = own.expect("a directory is listed before it is released");
             let path = open.path.clone();
-            let kind = hand.assemble(Assembled {
-                path,
-                record: None,
-                proof: own.proof,
-                rules: own.rules,
-                flags: own.flags,
-                entries,
-            })?;
+            let kind =
+                hand.assemble(Assembled { path, proof: own.proof, rules: own.rules, flags: own.flags, entries })?;
             let taken = (Entry { kind, ..own.entry.0 }, own.entry.1);
             let above = match &open.above {
                 Above::Slot(slot) => {

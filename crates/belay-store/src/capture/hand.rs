@@ -9,13 +9,14 @@ use std::sync::{Arc, OnceLock};
 use belay_sys::{Dir, FileType, Root, Stat, Time};
 
 use super::CaptureOptions;
+use super::entries::Entries;
 use crate::error::{Error, Result};
 use crate::filter::Judge;
 use crate::hash::Hash;
 use crate::manifest::{Gap, GapKind};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, flags};
-use crate::tree::{Entry, Kind, Meta, Node, Opaque, View};
+use crate::tree::{Entry, Kind, Meta, Node, Opaque, Pages, View};
 
 pub(super) const EXDEV: i32 = 18;
 
@@ -132,8 +133,10 @@ pub(super) struct Findings {
     pub(super) gaps: Vec<Gap>,
     pub(super) linked: Vec<Linked>,
     pub(super) records: Vec<Vec<u8>>,
-    /// Nodes of a preview, which no store has; of a capture, large ones that changed.
+    /// Nodes of a preview, which no store has; of a capture, those that changed.
     pub(super) nodes: HashMap<Hash, Arc<Node>>,
+    /// The pages of the large ones that changed.
+    pub(super) lists: HashMap<Hash, Arc<Pages>>,
     pub(super) files_read: u64,
 }
 
@@ -143,6 +146,7 @@ impl Findings {
         self.linked.extend(other.linked);
         self.records.extend(other.records);
         self.nodes.extend(other.nodes);
+        self.lists.extend(other.lists);
         self.files_read += other.files_read;
     }
 }
@@ -150,12 +154,21 @@ impl Findings {
 /// A directory whose entries are all known.
 pub(super) struct Assembled {
     pub(super) path: Vec<u8>,
-    /// The cache's record of it, if it was known.
-    pub(super) record: Option<Vec<u8>>,
     pub(super) proof: DirStat,
     pub(super) rules: u64,
     pub(super) flags: u8,
     pub(super) entries: Vec<(Entry, EntryStat)>,
+}
+
+/// The same of a directory that was known before.
+pub(super) struct Patched {
+    pub(super) path: Vec<u8>,
+    /// The cache's record of it.
+    pub(super) record: Vec<u8>,
+    pub(super) proof: DirStat,
+    pub(super) rules: u64,
+    pub(super) flags: u8,
+    pub(super) entries: Entries,
 }
 
 impl Hand<'_> {
@@ -189,31 +202,35 @@ impl Hand<'_> {
         dir.entries.sort_by(|a, b| a.0.name.cmp(&b.0.name));
         let (entries, proofs): (Vec<_>, Vec<_>) = dir.entries.into_iter().unzip();
         let node = Node { entries };
-        let before = dir.record.as_deref().and_then(Record::checked);
-        let known = before.and_then(|record| self.job.store.paged(&record.node()).ok().flatten());
-        let key = node.store_after(known.as_ref(), &mut |bytes| self.put(ObjectKind::Tree, bytes))?;
+        let (key, _) = node.store_after(None, &mut |bytes| self.put(ObjectKind::Tree, bytes))?;
+        let Assembled { path, proof: dir, rules, flags, .. } = dir;
         let identity = node.identity(self.job.store.algorithm());
-        let (files, bytes) = node.totals();
+        let totals = node.totals();
         if self.worker.is_some() {
-            let record = RecordBuilder {
-                path: dir.path,
-                dir: dir.proof,
-                node: key,
-                identity,
-                totals: (files, bytes),
-                rules: dir.rules,
-                flags: dir.flags,
-                entries: proofs,
-            };
-            self.findings.records.push(match &before {
-                Some(before) => record.build_after(before),
-                None => record.build(),
-            });
-        }
-        if self.worker.is_none() || known.is_some() {
+            let record = RecordBuilder { path, dir, node: key, identity, totals, rules, flags, entries: proofs };
+            self.findings.records.push(record.build());
+        } else {
             self.findings.nodes.insert(key, Arc::new(node));
         }
-        Ok(Kind::Dir { node: key, identity, files, bytes })
+        Ok(Kind::Dir { node: key, identity, files: totals.0, bytes: totals.1 })
+    }
+
+    /// Does the same for a directory of which only some entries changed.
+    pub(super) fn reassemble(&mut self, dir: Patched) -> Result<Kind> {
+        let Patched { path, record: before, proof: dir, rules, flags, entries } = dir;
+        let known = Record::checked(&before).and_then(|record| self.job.store.paged(&record.node()).ok().flatten());
+        let (entries, proofs) = entries.finish();
+        let node = Node { entries };
+        let (key, pages) = node.store_after(known.as_ref(), &mut |bytes| self.put(ObjectKind::Tree, bytes))?;
+        let identity = node.identity(self.job.store.algorithm());
+        let totals = node.totals();
+        if self.worker.is_some() {
+            let record = RecordBuilder { path, dir, node: key, identity, totals, rules, flags, entries: proofs };
+            self.findings.records.push(record.build_after(&before, node.entries.len()));
+        }
+        self.findings.nodes.insert(key, Arc::new(node));
+        self.findings.lists.extend(pages.map(|pages| (key, pages)));
+        Ok(Kind::Dir { node: key, identity, files: totals.0, bytes: totals.1 })
     }
 }
 

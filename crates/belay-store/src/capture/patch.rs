@@ -9,15 +9,16 @@ use belay_sys::{Dir, FileType};
 use super::Found;
 use super::check::{DirWork, Work};
 use super::descend::{Start, gap_kind, run, without_dir};
+use super::entries::Entries;
 use super::hand::{
-    Assembled, EXDEV, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, parent_of, refusal,
+    EXDEV, Findings, Hand, Job, Patched, Refusal, is_racy, join, meta_of, name_of, opaque, parent_of, refusal,
 };
 use super::judge::Decision;
 use super::sqlite::Item;
 use crate::error::{Error, Result};
 use crate::filter::Rules;
 use crate::manifest::{GapKind, Manifest};
-use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, Update, flags};
+use crate::statcache::{Cache, DirStat, EntryStat, EntryView, Linked, Record, Update, flags};
 use crate::tree::{Entry, Kind, Meta, Opaque};
 
 /// What to look at if only `paths` changed; `None` if the cache is not about the state they changed from.
@@ -60,7 +61,7 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
         let (taken, findings) = run(job, starts)?;
         looked.findings.absorb(findings);
         for (path, taken) in new_dirs.iter().zip(taken) {
-            looked.dirs.get_mut(parent_of(path)).expect("its parent was looked at").set(name_of(path), taken);
+            looked.dirs.get_mut(parent_of(path)).expect("its parent was looked at").entries.set(name_of(path), taken);
         }
     }
     let dirs = looked.dirs.iter().map(|(path, again)| (path.clone(), again.work.clone())).collect();
@@ -87,22 +88,13 @@ struct Looked {
 struct Again {
     /// The cache's record of it.
     record: Vec<u8>,
-    entries: BTreeMap<Vec<u8>, (Entry, EntryStat)>,
+    entries: Entries,
     proof: DirStat,
     rules: u64,
     flags: u8,
     /// Its own properties, if it was examined.
     own: Option<(Meta, EntryStat)>,
     work: DirWork,
-}
-
-impl Again {
-    fn set(&mut self, name: &[u8], taken: Option<(Entry, EntryStat)>) {
-        match taken {
-            Some(taken) => self.entries.insert(name.to_vec(), taken),
-            None => self.entries.remove(name),
-        };
-    }
 }
 
 /// Looks at the directories in parallel; `None` if the rules changed and everything has to be judged again.
@@ -192,8 +184,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         return Ok(One::Gone);
     }
     let node = job.store.node(&record.node())?;
-    let proofs = record.entries().map(|entry| entry.to_stat());
-    let known = node.entries.iter().cloned().zip(proofs).map(|pair| (pair.0.name.clone(), pair)).collect();
+    let (known, proofs) = (Entries::of(node), Proofs::of(&record));
     let racy = is_racy(stat.mtime, stat.ctime, since) || moved && is_dirty_set && !relist;
     let name = name_of(path).to_vec();
     let own = (meta_of(&stat, dir.self_xattrs().unwrap_or_default()), EntryStat::new(name, &stat, 0));
@@ -202,6 +193,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         path,
         rules: &rules,
         known,
+        proofs: &proofs,
         items: Vec::new(),
         starts: Vec::new(),
         gone: Vec::new(),
@@ -218,7 +210,10 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     }
     let Looker { mut known, items, starts, gone, forced, .. } = looker;
     for (entry, proof) in hand.take_all(&dir, path, items, since)? {
-        known.insert(entry.name.clone(), (entry, proof));
+        let name = entry.name.clone();
+        let as_before =
+            proofs.get(&name).is_some_and(|known| known.is(&proof)) && known.before().get(&name) == Some(&entry);
+        if as_before { known.keep(&name) } else { known.set(&name, Some((entry, proof))) }
     }
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
@@ -237,6 +232,19 @@ fn is_left_now(job: &Job<'_>, outside: &Arc<Rules>, path: &[u8]) -> Result<bool>
     Ok(matches!(job.decide(outside, &around, path, name_of(path), true)?, Decision::Leave(_)))
 }
 
+/// The proofs of a record, found by name.
+struct Proofs<'a>(Vec<EntryView<'a>>);
+
+impl<'a> Proofs<'a> {
+    fn of(record: &Record<'a>) -> Proofs<'a> {
+        Proofs(record.entries().collect())
+    }
+
+    fn get(&self, name: &[u8]) -> Option<&EntryView<'a>> {
+        self.0.binary_search_by(|entry| entry.name.cmp(name)).ok().map(|at| &self.0[at])
+    }
+}
+
 /// Names of a directory, with their types as far as they are known.
 type Names = Vec<(Vec<u8>, FileType)>;
 
@@ -244,7 +252,8 @@ struct Looker<'a> {
     dir: &'a Dir,
     path: &'a [u8],
     rules: &'a Arc<Rules>,
-    known: BTreeMap<Vec<u8>, (Entry, EntryStat)>,
+    known: Entries,
+    proofs: &'a Proofs<'a>,
     items: Vec<Item>,
     starts: Vec<Start>,
     gone: Vec<Vec<u8>>,
@@ -272,14 +281,15 @@ impl Looker<'_> {
         names.retain(|(name, _)| !hand.job.is_own(name));
         names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let live: BTreeSet<&[u8]> = names.iter().map(|(name, _)| name.as_slice()).collect();
-        let lost: Vec<Vec<u8>> = self.known.keys().filter(|name| !live.contains(name.as_slice())).cloned().collect();
-        lost.iter().for_each(|name| self.drop_known(name));
+        let before = Arc::clone(self.known.before());
+        let lost = before.entries.iter().map(|entry| &entry.name).filter(|name| !live.contains(name.as_slice()));
+        lost.for_each(|name| self.drop_known(name));
         Ok(Some(names))
     }
 
     /// Tells directories from the rest without asking a filesystem that is mounted there and may not answer.
     fn type_of(&self, name: &[u8]) -> FileType {
-        if self.known.get(name).is_some_and(|(entry, _)| matches!(entry.kind, Kind::File { .. })) {
+        if self.known.get(name).is_some_and(|entry| matches!(entry.kind, Kind::File { .. })) {
             return FileType::Unknown;
         }
         match self.dir.subdir_path_only(name) {
@@ -292,7 +302,8 @@ impl Looker<'_> {
     /// Directories of which the filter thinks otherwise now, because of names beside them that came or went.
     fn judged_otherwise(&self, hand: &Hand<'_>) -> Result<Vec<Vec<u8>>> {
         let mut found = Vec::new();
-        for (name, (entry, _)) in &self.known {
+        for entry in &self.known.before().entries {
+            let name = &entry.name;
             let was_left = matches!(entry.kind, Kind::Opaque { reason: Opaque::Regenerable, .. });
             if !was_left && !matches!(entry.kind, Kind::Dir { .. }) {
                 continue;
@@ -306,11 +317,10 @@ impl Looker<'_> {
     }
 
     fn drop_known(&mut self, name: &[u8]) {
-        if let Some((entry, _)) = self.known.remove(name)
-            && matches!(entry.kind, Kind::Dir { .. })
-        {
+        if self.known.is_dir(name) {
             self.gone.push(join(self.path, name));
         }
+        self.known.set(name, None);
     }
 
     fn look(&mut self, hand: &mut Hand<'_>, name: &[u8], file_type: FileType) -> Result<()> {
@@ -327,7 +337,7 @@ impl Looker<'_> {
                         Refusal::Vanished => {}
                         _ => {
                             hand.gap(&path, GapKind::Unreadable, "it cannot be examined");
-                            self.known.insert(name.to_vec(), opaque(name, None, file_type, Opaque::Unreadable));
+                            self.known.set(name, Some(opaque(name, None, file_type, Opaque::Unreadable)));
                         }
                     }
                     return Ok(());
@@ -339,7 +349,7 @@ impl Looker<'_> {
                 self.drop_known(name);
                 hand.gap(&path, gap_kind(reason), "");
                 let file_type = stat.as_ref().map_or(FileType::Dir, |stat| stat.file_type);
-                self.known.insert(name.to_vec(), opaque(name, stat.as_ref(), file_type, reason));
+                self.known.set(name, Some(opaque(name, stat.as_ref(), file_type, reason)));
                 return Ok(());
             }
             Decision::Take { rules, forced } => {
@@ -349,7 +359,8 @@ impl Looker<'_> {
         };
         match stat {
             Some(stat) => {
-                let proven = self.known.get(name).filter(|(_, proof)| proof.proves(&stat)).cloned();
+                let proof = self.proofs.get(name).filter(|proof| proof.proves(&stat));
+                let proven = proof.and_then(|proof| Some((self.known.get(name)?.clone(), proof.to_stat())));
                 if proven.is_none() {
                     self.drop_known(name);
                 }
@@ -362,7 +373,7 @@ impl Looker<'_> {
 
     /// A directory that has a record is examined by itself; any other is captured whole.
     fn look_at_dir(&mut self, hand: &mut Hand<'_>, name: &[u8], path: Vec<u8>, inside: Arc<Rules>) -> Result<()> {
-        let was_dir = self.known.get(name).is_some_and(|(entry, _)| matches!(entry.kind, Kind::Dir { .. }));
+        let was_dir = self.known.is_dir(name);
         let cache = hand.job.cache.expect("only a known tree is patched");
         if was_dir && !self.is_dirty_set && cache.contains(&path) {
             return match hand.job.root.dir_path_only(&path) {
@@ -371,7 +382,7 @@ impl Looker<'_> {
                     let why = refusal(error).map_err(Error::workspace("open", &path))?;
                     self.drop_known(name);
                     if let Some(left) = without_dir(hand.job, hand, &path, why) {
-                        self.known.insert(name.to_vec(), left);
+                        self.known.set(name, Some(left));
                     }
                     Ok(())
                 }
@@ -395,10 +406,8 @@ fn rebuild(hand: &mut Hand<'_>, old: &Manifest, looked: &mut Looked) -> Result<E
     while let Some((level, paths)) = by_depth.pop_last() {
         for path in paths {
             let again = looked.dirs.remove(&path).expect("it was put there");
-            let entries = again.entries.into_values().collect();
-            let Again { record, proof, rules, flags, own, .. } = again;
-            let dir = Assembled { path: path.clone(), record: Some(record), proof, rules, flags, entries };
-            let kind = hand.assemble(dir)?;
+            let Again { record, entries, proof, rules, flags, own, .. } = again;
+            let kind = hand.reassemble(Patched { path: path.clone(), record, proof, rules, flags, entries })?;
             if path.is_empty() {
                 root.kind = kind;
                 root.meta = own.map_or(root.meta, |(meta, _)| meta);
@@ -411,13 +420,7 @@ fn rebuild(hand: &mut Hand<'_>, old: &Manifest, looked: &mut Looked) -> Result<E
             }
             let parent = looked.dirs.get_mut(&above).expect("it was just put there");
             // If the parent dropped it meanwhile, it is gone.
-            if let Some((entry, proof)) = parent.entries.get_mut(name_of(&path)) {
-                entry.kind = kind;
-                if let Some((meta, stat)) = own {
-                    entry.meta = meta;
-                    *proof = stat;
-                }
-            }
+            parent.entries.set_dir(name_of(&path), kind, own);
         }
     }
     Ok(root)
@@ -429,9 +432,7 @@ fn untouched(job: &Job<'_>, path: &[u8]) -> Result<Again> {
     let missing = || Error::corrupt("the stat cache", "a directory's record is missing");
     let bytes = cache.find(path).ok_or_else(missing)?;
     let record = Record::parse(&bytes).ok_or_else(missing)?;
-    let node = job.store.node(&record.node())?;
-    let proofs = record.entries().map(|entry| entry.to_stat());
-    let entries = node.entries.iter().cloned().zip(proofs).map(|pair| (pair.0.name.clone(), pair)).collect();
+    let entries = Entries::of(job.store.node(&record.node())?);
     let work = DirWork::default();
     let (proof, rules, flags) = (record.dir(), record.rules(), record.flags());
     Ok(Again { record: bytes.into_owned(), entries, proof, rules, flags, own: None, work })

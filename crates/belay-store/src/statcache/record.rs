@@ -67,6 +67,12 @@ impl EntryStat {
         EntryStat { name, file_type, ino, size, mtime, ctime, flags: flags | linked }
     }
 
+    /// Says of a name that it is gone.
+    pub(crate) fn gone(name: Vec<u8>) -> EntryStat {
+        let zero = Time { sec: 0, nsec: 0 };
+        EntryStat { name, file_type: FileType::Unknown, ino: 0, size: 0, mtime: zero, ctime: zero, flags: flags::GONE }
+    }
+
     /// Adds the entry's bytes in a record.
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.ino.to_le_bytes());
@@ -117,6 +123,13 @@ impl EntryView<'_> {
             && u64_at(self.proof, 8) == stat.size
             && time_at(self.proof, 16) == stat.mtime
             && time_at(self.proof, 28) == stat.ctime
+    }
+
+    /// Whether it says the same.
+    pub(crate) fn is(&self, stat: &EntryStat) -> bool {
+        let mut bytes = Vec::with_capacity(self.bytes.len());
+        stat.encode(&mut bytes);
+        self.bytes == bytes
     }
 
     /// Why an opaque entry was not captured.
@@ -235,33 +248,18 @@ impl RecordBuilder {
         framed(&out)
     }
 
-    /// A record of what changed since `before`, or of everything if that is most of it.
-    pub(crate) fn build_after(&self, before: &Record<'_>) -> Vec<u8> {
-        let (mut changes, mut count, mut one) = (Vec::new(), 0, Vec::new());
-        let mut old = before.entries().peekable();
-        for entry in &self.entries {
-            while let Some(lost) = old.next_if(|known| known.name < entry.name.as_slice()) {
-                EntryStat { flags: flags::GONE, ..lost.to_stat() }.encode(&mut changes);
-                count += 1;
-            }
-            one.clear();
-            entry.encode(&mut one);
-            let known = old.next_if(|known| known.name == entry.name);
-            if known.is_none_or(|known| known.bytes != one) {
-                changes.extend_from_slice(&one);
-                count += 1;
-            }
+    /// A record whose entries are those that changed since `before`, a whole record of so many entries; a whole one
+    /// itself if that is most of them.
+    pub(crate) fn build_after(&self, before: &[u8], count: usize) -> Vec<u8> {
+        let names: usize = self.entries.iter().map(|entry| entry.name.len() + ENTRY_FIXED).sum();
+        let mut out = self.head(self.flags | flags::PARTIAL, self.entries.len(), names);
+        self.entries.iter().for_each(|entry| entry.encode(&mut out));
+        let partial = framed(&out);
+        if self.entries.len() * 2 <= count {
+            return partial;
         }
-        for lost in old {
-            EntryStat { flags: flags::GONE, ..lost.to_stat() }.encode(&mut changes);
-            count += 1;
-        }
-        if count * 2 > self.entries.len() {
-            return self.build();
-        }
-        let mut out = self.head(self.flags | flags::PARTIAL, count, changes.len());
-        out.extend_from_slice(&changes);
-        framed(&out)
+        let partial = [partial];
+        merged(before, &partial).unwrap_or_else(|| partial.concat())
     }
 
     /// All that comes before the entries.

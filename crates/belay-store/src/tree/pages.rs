@@ -51,18 +51,19 @@ pub(crate) struct Page {
 impl Node {
     /// Hands the objects that make up the node to `put`, which returns their keys; returns the node's own.
     pub fn store(&self, put: &mut dyn FnMut(&[u8]) -> Result<Hash>) -> Result<Hash> {
-        self.store_after(None, put)
+        self.store_after(None, put).map(|(key, _)| key)
     }
 
-    /// The same, without the pages that a stored state of the directory has already.
+    /// The same, without the pages that a stored state of the directory has already; returns its pages, too, if it
+    /// has any.
     pub(crate) fn store_after(
         &self,
         before: Option<&Paged>,
         put: &mut dyn FnMut(&[u8]) -> Result<Hash>,
-    ) -> Result<Hash> {
+    ) -> Result<(Hash, Option<Arc<Pages>>)> {
         let stretches = cut(&self.entries);
         if stretches.len() < 2 {
-            return put(&self.encode());
+            return Ok((put(&self.encode())?, None));
         }
         let mut list = Vec::with_capacity(stretches.len());
         let mut before = before.map(|before| (before.pages.list.as_slice(), before.node.entries.as_slice()));
@@ -73,7 +74,8 @@ impl Node {
             };
             list.push(Page { first: entries[0].name.clone(), count: entries.len() as u64, key });
         }
-        put(&Pages { list }.encode())
+        let pages = Pages { list };
+        Ok((put(&pages.encode())?, Some(Arc::new(pages))))
     }
 }
 

@@ -153,13 +153,16 @@ impl<'a> Prepared<'a> {
         if let Err(errno) = kernel::take_streams(self.stdio, self.session) {
             self.fail(Stage::Execute, errno);
         }
-        let mut place = Place { root: -1, ruleset: self.ruleset };
+        let mut place = Place { root: -1, ruleset: self.ruleset, listener: -1 };
         for (number, step) in self.steps.iter().enumerate() {
             if let Err(errno) = step.run(&mut place) {
                 self.fail(Stage::Step(number), errno.raw_os_error());
             }
         }
         match self.hand_over {
+            None if place.listener >= 0 => {
+                kernel::send_with(self.control, &Report::Held.encode(), place.listener);
+            }
             None => Report::Held.send(self.control),
             Some(path) => match place.open_directory(path) {
                 Ok(directory) => kernel::send_with(self.control, &Report::Held.encode(), directory.as_raw_fd()),

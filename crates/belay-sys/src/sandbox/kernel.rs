@@ -329,6 +329,20 @@ pub(super) fn add_filter(program: &[super::Instruction]) -> Answer {
     answered(unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) })
 }
 
+/// Adds a filter whose refusals are told; the descriptor where they are.
+pub(super) fn add_told_filter(program: &[super::Instruction]) -> Result<RawFd, Errno> {
+    let Ok(length) = u16::try_from(program.len()) else { return Err(Errno::TOOBIG) };
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut().cast() };
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // SAFETY: an Instruction has the layout of the kernel's sock_filter, and the kernel only reads it.
+    let listener =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
+    RawFd::try_from(listener).ok().filter(|fd| *fd >= 0).ok_or_else(|| {
+        // SAFETY: it reads a variable of this thread.
+        Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
+    })
+}
+
 /// Starts the loopback interface of a fresh network namespace.
 pub(super) fn loopback_up() -> Answer {
     // SAFETY: a zeroed ifreq is valid; the name fits and ends with a zero; the kernel reads and writes only it.

@@ -146,6 +146,13 @@ pub enum Step {
     Restrict,
     /// Adds a filter of system calls.
     Filter(Vec<Instruction>),
+    /// Adds a filter of which somebody is told, or another one where somebody else is told already; the last step.
+    Notify {
+        /// The filter.
+        program: Vec<Instruction>,
+        /// The other one.
+        otherwise: Vec<Instruction>,
+    },
 }
 
 /// A resource that can be limited.
@@ -171,6 +178,8 @@ pub(super) struct Place {
     pub(super) root: RawFd,
     /// The ruleset, or -1.
     pub(super) ruleset: RawFd,
+    /// Where refused calls are told, or -1.
+    pub(super) listener: RawFd,
 }
 
 type Done = Result<(), Errno>;
@@ -200,6 +209,13 @@ impl Step {
             Step::AllowStreams { access } => allow_streams(place, *access),
             Step::Restrict => kernel::landlock_restrict(place.ruleset),
             Step::Filter(program) => kernel::add_filter(program),
+            Step::Notify { program, otherwise } => match kernel::add_told_filter(program) {
+                Ok(listener) => {
+                    place.listener = listener;
+                    Ok(())
+                }
+                Err(_) => kernel::add_filter(otherwise),
+            },
         }
     }
 }

@@ -13,6 +13,9 @@ use crate::table::Image;
 /// Linux gives arguments and environment together 2 MiB by default.
 const ARGUMENTS_BYTES_MAX: usize = 2 * 1024 * 1024;
 
+/// More than the kernel ever says in one of its short files, and than most commands have in arguments.
+const AT_ONCE_BYTES: usize = 4096;
+
 /// How often to look whether a parent rests; each look takes some microseconds.
 const REST_LOOKS_MAX: usize = 10;
 
@@ -24,8 +27,8 @@ pub(crate) fn read_image(pid: u32, ppid: Option<u32>, uid: Option<u32>) -> Image
     let (argv, cut) = arguments(pid);
     Image {
         pid,
-        ppid: ppid.or_else(|| parent_of(pid)).unwrap_or(0),
-        uid: uid.or_else(|| status_field(pid, "Uid:")).unwrap_or(0),
+        ppid: ppid.or_else(|| kin_of(pid).map(|kin| kin.parent)).unwrap_or(0),
+        uid: uid.or_else(|| kin_of(pid).map(|kin| kin.uid)).unwrap_or(0),
         argv,
         exe: link(pid, "exe"),
         cwd: link(pid, "cwd"),
@@ -33,14 +36,23 @@ pub(crate) fn read_image(pid: u32, ppid: Option<u32>, uid: Option<u32>) -> Image
     }
 }
 
-/// The parent of a process, as it is now.
-pub(crate) fn parent_of(pid: u32) -> Option<u32> {
-    status_field(pid, "PPid:")
+/// Whose a process or thread is, as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Kin {
+    /// The process that a thread is of; a process is its own.
+    pub(crate) process: u32,
+    pub(crate) parent: u32,
+    pub(crate) uid: u32,
 }
 
-/// The process that a thread is of.
-pub(crate) fn process_of(thread: u32) -> Option<u32> {
-    status_field(thread, "Tgid:")
+/// Whose a process or thread is; none if it is gone.
+pub(crate) fn kin_of(pid: u32) -> Option<Kin> {
+    let status = read_at_once(pid, "status")?;
+    let field = |name: &str| {
+        let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name.as_bytes()))?;
+        str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
+    };
+    Some(Kin { process: field("Tgid:")?, parent: field("PPid:")?, uid: field("Uid:")? })
 }
 
 /// Whether `thread` is a thread of `process`.
@@ -51,8 +63,8 @@ pub(crate) fn is_thread_of(thread: u32, process: u32) -> bool {
 /// Waits a moment for a parent to have nothing to do but wait for its child: what the child does then is surely its own.
 pub(crate) fn let_rest(parent: u32) {
     for look in 0..REST_LOOKS_MAX {
-        match fs::read(format!("/proc/{parent}/syscall")) {
-            Ok(text) if text.starts_with(b"running") => {}
+        match read_at_once(parent, "syscall") {
+            Some(text) if text.starts_with(b"running") => {}
             _ => return,
         }
         // Not a yield: on a busy machine that would keep the child halted for a whole slice of somebody else's.
@@ -65,8 +77,14 @@ pub(crate) fn let_rest(parent: u32) {
 fn arguments(pid: u32) -> (Vec<Raw>, bool) {
     let mut bytes = Vec::new();
     if let Ok(file) = File::open(format!("/proc/{pid}/cmdline")) {
+        let mut file = file.take(ARGUMENTS_BYTES_MAX as u64 + 1);
+        bytes.resize(AT_ONCE_BYTES, 0);
         // What was read before a failure is still an argument; a process that is being killed has none.
-        let _ = file.take(ARGUMENTS_BYTES_MAX as u64 + 1).read_to_end(&mut bytes);
+        let length = file.read(&mut bytes).unwrap_or(0);
+        bytes.truncate(length);
+        if length == AT_ONCE_BYTES {
+            let _ = file.read_to_end(&mut bytes);
+        }
     }
     let cut = bytes.len() > ARGUMENTS_BYTES_MAX;
     bytes.truncate(ARGUMENTS_BYTES_MAX);
@@ -85,10 +103,13 @@ fn link(pid: u32, which: &str) -> Raw {
     Raw::from(target.into_os_string().into_vec())
 }
 
-fn status_field(pid: u32, field: &str) -> Option<u32> {
-    let status = fs::read(format!("/proc/{pid}/status")).ok()?;
-    let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(field.as_bytes()))?;
-    str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
+/// A small file about a process, or its beginning, with one call: whoever asks keeps somebody halted.
+fn read_at_once(pid: u32, which: &str) -> Option<Vec<u8>> {
+    let mut file = File::open(format!("/proc/{pid}/{which}")).ok()?;
+    let mut bytes = vec![0; AT_ONCE_BYTES];
+    let length = file.read(&mut bytes).ok()?;
+    bytes.truncate(length);
+    Some(bytes)
 }
 
 #[cfg(test)]

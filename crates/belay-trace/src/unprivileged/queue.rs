@@ -175,6 +175,7 @@ impl Inner {
         if bytes.is_empty() && !self.runners.few() {
             return None;
         }
+        bytes.shrink_to_fit();
         let (round, ran) = self.runners.ask();
         (!bytes.is_empty()).then(|| Lot { at: belay_sys::boot_nanos(), bytes, ran, round })
     }

@@ -59,7 +59,7 @@ fn unified(workspace: &Workspace<'_>, before: &Tree, after: &Tree) -> belay_sess
     let changes = workspace.changes(before, after, &Scope::default())?;
     for change in changes.into_iter().filter(|change: &Change| !change.opaque).flat_map(patch::split_retyped) {
         let written = patch::write_change(&mut out, &comparison, &change, CONTEXT, true);
-        written.map_err(|failure| Error::Output(std::io::Error::other(failure.to_json().to_string())))?;
+        written.map_err(|failure| Error::Output(std::io::Error::other(failure.line())))?;
     }
     Ok(anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string())
 }

@@ -179,7 +179,7 @@ fn without_namespaces_rules_on_paths_hold_and_it_is_said_loudly() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     std::fs::write(world.workspace.base().join("secret"), "home").unwrap();
-    let python = "import os, socket; s = socket.socket(socket.AF_UNIX); \
+    let python = "import os, socket; s = socket.socket(socket.AF_UNIX); s.settimeout(5); \
                   s.connect(os.environ['BELAY_AGENT_SOCK'].replace('agent.sock', 'control.sock')); s.send(b'\\x01'); print(s.recv(9))";
     let script = format!(
         "cat \"$HOME/secret\"; echo x > \"$HOME/new\"; ls \"$(dirname \"$BELAY_AGENT_SOCK\")\"; echo b > b; \
@@ -202,4 +202,31 @@ fn without_namespaces_rules_on_paths_hold_and_it_is_said_loudly() {
     assert!(!ran.stdout.contains("home") && !ran.stdout.contains("control.sock"), "{ran}");
     assert!(ran.stdout.contains("snap_") && !ran.stdout.contains("b'"), "{ran}");
     assert!(world.has("b") && !world.workspace.base().join("new").exists());
+}
+
+#[test]
+fn what_is_refused_is_written_down_with_the_command_that_asked() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let script =
+        "true; unshare --user true; for i in 1 2 3; do unshare --mount true; done; python3 -c 'import os; os.fork()'";
+    let ran = inside(&mut world, &[], script);
+    assert!(ran.stderr.contains("Operation not permitted"), "{ran}");
+    assert!(ran.stderr.contains("Refused: unshare") && ran.stderr.contains("belay why unshare"), "{ran}");
+    let events = world.json(&["log"]);
+    let events = events.as_array().cloned().unwrap_or_default();
+    let denied: Vec<_> = events.iter().filter(|event| event["event"] == "denied").collect();
+    assert_eq!(denied.len(), 4, "{denied:?}");
+    for event in denied {
+        let asked = events.iter().find(|one| one["event"] == "exec" && one["command"] == event["command"]);
+        assert!(asked.is_some_and(|one| one["argv"][0] == "unshare"), "{event}");
+        assert_eq!((&event["call"], &event["errno"]), (&"unshare".into(), &1.into()));
+    }
+    assert!(world.ok(&["log"]).contains("refused: unshare"));
+    let rows = world.ok(&["sql", "@latest", "select count(*), min(call), max(errno) from denials"]);
+    assert!(rows.contains('4') && rows.contains("unshare"), "{rows}");
+    assert_eq!(world.belay(&["audit", "verify"]).code, 0);
 }

@@ -14,8 +14,8 @@ fn world() -> World {
     let world = World::new();
     world.workspace.file(".gitignore", "target\n").file("Cargo.toml", "[package]\n").file("kept", "k");
     for number in 0..400 {
-        world.workspace.file(&format!("src/{}/{number}.rs", number % 7), &number.to_string());
-        world.workspace.file(&format!("target/debug/{number}.o"), "object");
+        world.workspace.file(format!("src/{}/{number}.rs", number % 7), number.to_string());
+        world.workspace.file(format!("target/debug/{number}.o"), "object");
     }
     world.workspace.file("target/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55");
     assert!(belay_testkit::git(world.workspace.path()).args(["init", "-q"]).status().is_ok_and(|done| done.success()));
@@ -100,7 +100,7 @@ fn decided(world: &mut World, key: &str, script: &str) -> Option<String> {
     keys.write_all(key.as_bytes()).expect("script reads");
     std::thread::sleep(Duration::from_millis(300));
     drop(keys);
-    let output = reader.join().unwrap().expect("script ends");
+    let output = reader.join().expect("a reader does not panic").expect("script ends");
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 

@@ -55,12 +55,7 @@ impl World {
     /// Runs a command that was prepared.
     pub(crate) fn ran(&mut self, mut command: Command) -> Ran {
         let output = command.output().expect("belay starts");
-        Ran {
-            code: output.status.code().unwrap_or(-1),
-            stdout: self.normalise(&output.stdout),
-            stderr: self.normalise(&output.stderr),
-            raw: output.stdout,
-        }
+        Ran::of(self, output)
     }
 
     fn normalise(&mut self, output: &[u8]) -> String {
@@ -106,6 +101,16 @@ impl World {
 }
 
 impl Ran {
+    /// What a run of the program that somebody else waited for did.
+    pub(crate) fn of(world: &mut World, output: std::process::Output) -> Ran {
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            stdout: world.normalise(&output.stdout),
+            stderr: world.normalise(&output.stderr),
+            raw: output.stdout,
+        }
+    }
+
     /// Standard output as it was.
     pub(crate) fn raw(&self) -> String {
         String::from_utf8_lossy(&self.raw).into_owned()

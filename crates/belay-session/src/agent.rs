@@ -1,0 +1,248 @@
+//! What an agent tells of itself by its hooks: turns and tool calls, without belay having started it.
+//!
+//! Each becomes what a run's own events are: a turn is a snapshot with the prompt, a tool call a command in a journal,
+//! and what differs after it are that command's changes. So names, blame and undo work as they do for runs. Nothing is
+//! recorded twice, however often it is told.
+
+mod memory;
+mod record;
+
+use std::path::Path;
+
+use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, SnapshotTaken, What};
+use belay_store::{Change, FileType, Kind as EntryKind, LockMode, Scope};
+
+use crate::error::{Error, Result};
+use crate::record::{Cause, Kind, Origin, Snapshot};
+use crate::snapshot::SnapshotRequest;
+use crate::workspace::{Work, Workspace};
+use memory::{Memory, OpenCall};
+
+pub use memory::Missed;
+
+/// Something that an agent told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentWord {
+    /// Which agent: `claude`, `codex`, …
+    pub agent: String,
+    /// Its own name for the conversation.
+    pub session: String,
+    /// Its own name for this moment, by which a second telling is known; none if it has none.
+    pub key: Option<String>,
+    /// What it was.
+    pub deed: AgentDeed,
+}
+
+/// What an agent did, or is about to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentDeed {
+    /// The user asked for something.
+    Prompt(String),
+    /// A tool is about to be used.
+    ToolStart {
+        /// The call, as the agent names it.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// What it is used on: a command, a path.
+        what: String,
+    },
+    /// A tool was used.
+    ToolEnd {
+        /// The call, as the agent names it.
+        id: String,
+        /// Whether it failed.
+        failed: bool,
+    },
+    /// The agent has done what it was asked for, or gave up.
+    TurnEnd,
+    /// Something else happened that is worth a look at the files.
+    Other(String),
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Heard {
+    /// The snapshot that was taken, if one was.
+    pub snapshot: Option<Snapshot>,
+    /// The number of the turn.
+    pub turn: Option<u64>,
+    /// Whether it had been told before.
+    pub again: bool,
+}
+
+/// Characters of a prompt that are kept.
+const PREVIEW_CHARS_MAX: usize = 160;
+/// Paths of one tool call that are recorded; what changes more is told as directories by the log anyway.
+const CHANGES_MAX: usize = 20_000;
+
+impl Workspace<'_> {
+    /// Takes in what an agent told.
+    pub fn hear(&self, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
+        let lock = self.file("agents.lock");
+        let _held = self.home.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        let mut memory = Memory::read(self, &word.session)?;
+        let now = self.home.options.clock.now();
+        if memory.has_heard(word, now) {
+            return Ok(Heard { again: true, turn: memory.turn, ..Heard::default() });
+        }
+        let heard = match &word.deed {
+            AgentDeed::Prompt(prompt) => self.hear_prompt(&mut memory, word, prompt, work),
+            AgentDeed::ToolStart { id, tool, what } => self.hear_start(&mut memory, word, [id, tool, what], work),
+            AgentDeed::ToolEnd { id, failed } => self.hear_end(&mut memory, word, id, *failed, work),
+            AgentDeed::TurnEnd => self.hear_turn_end(&mut memory, word, work),
+            AgentDeed::Other(what) => self.hear_other(&mut memory, what, work),
+        }?;
+        memory.write(self)?;
+        Ok(heard)
+    }
+
+    fn hear_prompt(&self, memory: &mut Memory, word: &AgentWord, prompt: &str, work: Work<'_>) -> Result<Heard> {
+        self.begin_session(memory, word)?;
+        let turns = self.timeline()?.snapshots().iter().filter_map(|snapshot| snapshot.cause.turn).max();
+        let turn = turns.unwrap_or_default() + 1;
+        memory.turn = Some(turn);
+        memory.open.clear();
+        let hash = blake3::hash(prompt.as_bytes()).to_hex();
+        let preview: String = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        let preview: String = preview.chars().take(PREVIEW_CHARS_MAX).collect();
+        let shown = if self.settings.flag("agents.hide_prompts") { format!("prompt {}", &hash[..12]) } else { preview };
+        let request = SnapshotRequest {
+            kind: Kind::Turn,
+            origin: Origin::Auto,
+            description: Some(format!("prompt {hash}")),
+            cause: Cause { trigger: Some(shown), ..memory.cause() },
+            ..SnapshotRequest::default()
+        };
+        let snapshot = self.snapshot(&request, work)?.snapshot;
+        self.write_down(memory, vec![told(&snapshot, None)], false)?;
+        Ok(Heard { turn: memory.turn, snapshot: Some(snapshot), again: false })
+    }
+
+    fn hear_start(&self, memory: &mut Memory, word: &AgentWord, call: [&String; 3], work: Work<'_>) -> Result<Heard> {
+        let [id, tool, what] = call;
+        self.begin_session(memory, word)?;
+        memory.commands += 1;
+        let number = memory.commands;
+        let snapshot = self.if_changed(memory, Some(number), &format!("before {tool}: {what}"), work)?;
+        let at = At::from(self.home.options.clock.now());
+        let argv: Vec<Raw> =
+            [tool, what].into_iter().filter(|word| !word.is_empty()).map(|w| Raw::from(w.as_str())).collect();
+        let exec = Exec {
+            command: number,
+            parent: None,
+            pid: 0,
+            ppid: 0,
+            uid: 0,
+            argv,
+            exe: Raw::from(word.agent.as_str()),
+            cwd: raw(self.path()),
+            cut: false,
+        };
+        let mut events = vec![Event::new(at, What::Exec(exec))];
+        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None)));
+        memory.open.push(OpenCall { id: id.clone(), number, at: at.timestamp(), what: format!("{tool}: {what}") });
+        self.write_down(memory, events, false)?;
+        Ok(Heard { snapshot, turn: memory.turn, again: false })
+    }
+
+    fn hear_end(&self, memory: &mut Memory, word: &AgentWord, id: &str, failed: bool, work: Work<'_>) -> Result<Heard> {
+        self.begin_session(memory, word)?;
+        let Some(call) = memory.close(id) else { return self.hear_other(memory, "a tool call", work) };
+        let before = self.timeline()?.latest().cloned();
+        let snapshot = self.if_changed(memory, Some(call.number), &call.what, work)?;
+        let mut events = Vec::new();
+        if let (Some(before), Some(after)) = (&before, &snapshot) {
+            // Where several are under way nobody can tell whose it is.
+            let by = memory.open.is_empty().then_some(Actor { pid: None, command: Some(call.number), exact: false });
+            let changes = self.changes(&self.tree(before)?, &self.tree(after)?, &Scope::default())?;
+            let told = changes.iter().filter(|change| !change.what().is_nothing() && !change.opaque);
+            // They were made before the snapshot that shows them.
+            let at = At::from_unix_nanos(after.created_at.as_nanosecond() - 1);
+            events.extend(told.take(CHANGES_MAX).map(|change| Event::new(at, What::File(change_of(change, by)))));
+        }
+        let now = self.home.options.clock.now();
+        let duration_ns = u64::try_from(now.duration_since(call.at).as_nanos()).unwrap_or_default();
+        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, Some(call.number))));
+        let exit = Exit { command: call.number, pid: 0, ended: Ended::Code(i32::from(failed)), duration_ns };
+        events.push(Event::new(At::from(now), What::Exit(exit)));
+        self.write_down(memory, events, false)?;
+        Ok(Heard { snapshot, turn: memory.turn, again: false })
+    }
+
+    fn hear_turn_end(&self, memory: &mut Memory, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
+        self.begin_session(memory, word)?;
+        // Without it what a person does afterwards would count as the turn's.
+        let request = SnapshotRequest {
+            kind: Kind::Final,
+            origin: Origin::Auto,
+            cause: Cause { trigger: Some("the end of the turn".to_owned()), ..memory.cause() },
+            ..SnapshotRequest::default()
+        };
+        let snapshot = self.snapshot(&request, work)?.snapshot;
+        self.write_down(memory, vec![told(&snapshot, None)], true)?;
+        self.update_session(memory, &snapshot)?;
+        Ok(Heard { snapshot: Some(snapshot), turn: memory.turn, again: false })
+    }
+
+    fn hear_other(&self, memory: &mut Memory, what: &str, work: Work<'_>) -> Result<Heard> {
+        let snapshot = self.if_changed(memory, None, what, work)?;
+        Ok(Heard { snapshot, turn: memory.turn, again: false })
+    }
+
+    /// Takes a snapshot unless the files are as in the latest one.
+    fn if_changed(&self, memory: &Memory, command: Option<u64>, why: &str, work: Work<'_>) -> Result<Option<Snapshot>> {
+        let timeline = self.timeline()?;
+        if let Some(latest) = timeline.latest()
+            && self.present(work)?.manifest().identity == latest.root
+        {
+            return Ok(None);
+        }
+        let trigger: String = why.chars().take(PREVIEW_CHARS_MAX).collect();
+        let request = SnapshotRequest {
+            kind: Kind::Tool,
+            origin: Origin::Auto,
+            cause: Cause { trigger: Some(trigger), command, ..memory.cause() },
+            ..SnapshotRequest::default()
+        };
+        Ok(Some(self.snapshot(&request, work)?.snapshot))
+    }
+}
+
+fn told(snapshot: &Snapshot, command: Option<u64>) -> Event {
+    let taken = SnapshotTaken {
+        snapshot: Some(snapshot.id.clone()),
+        kind: snapshot.kind.name().to_owned(),
+        origin: "auto".to_owned(),
+        name: snapshot.label.clone(),
+        slot: snapshot.slot,
+        files: snapshot.files,
+        stored_bytes: snapshot.size_delta,
+        took_us: 0,
+        by_dirty_set: false,
+        command,
+        root: Some(snapshot.root.to_hex()),
+        failed: None,
+    };
+    Event::new(At::from(snapshot.created_at), What::Snapshot(taken))
+}
+
+fn change_of(change: &Change, by: Option<Actor>) -> FileChange {
+    let action = match (&change.before, &change.after) {
+        (None, _) => Action::Created,
+        (_, None) => Action::Deleted,
+        _ => Action::Modified,
+    };
+    let entry = change.after.as_ref().or(change.before.as_ref());
+    let size = change.after.as_ref().and_then(|entry| match entry.kind {
+        EntryKind::File { size, .. } => Some(size),
+        _ => None,
+    });
+    let dir = entry.is_some_and(|entry| entry.kind.file_type() == FileType::Dir);
+    FileChange { action, path: Raw::from(change.path.as_slice()), to: None, dir, size, by }
+}
+
+fn raw(path: &Path) -> Raw {
+    use std::os::unix::ffi::OsStrExt;
+    Raw::from(path.as_os_str().as_bytes())
+}

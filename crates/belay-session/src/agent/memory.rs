@@ -1,0 +1,150 @@
+//! What is remembered of an agent's conversation between two of its words: `workspaces/<id>/agents/<key>`.
+//!
+//! Losing it costs the numbers of calls that are under way, nothing else; so it is written without waiting for the disk.
+
+use std::io;
+
+use belay_store::Disk;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{AgentDeed, AgentWord};
+use crate::error::{Error, Result};
+use crate::record::Cause;
+use crate::workspace::Workspace;
+
+/// Words that are known again.
+const HEARD_MAX: usize = 128;
+/// How soon the same prompt must come again to count as told twice.
+const TWICE: SignedDuration = SignedDuration::from_millis(1500);
+
+/// One conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Memory {
+    /// The name of the file.
+    #[serde(skip)]
+    name: String,
+    /// The run that its journal is kept as.
+    pub(super) run: Option<String>,
+    /// The turn that is going on, or was last.
+    pub(super) turn: Option<u64>,
+    /// Tool calls so far.
+    pub(super) commands: u64,
+    /// Tool calls that have not ended.
+    #[serde(default)]
+    pub(super) open: Vec<OpenCall>,
+    /// Words that were heard, and when.
+    #[serde(default)]
+    heard: Vec<(String, Timestamp)>,
+}
+
+/// A tool call that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OpenCall {
+    pub(super) id: String,
+    pub(super) number: u64,
+    pub(super) at: Timestamp,
+    pub(super) what: String,
+}
+
+/// A word of an agent that nothing came of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missed {
+    /// When.
+    pub at: Timestamp,
+    /// What the agent told, and why nothing came of it.
+    pub why: String,
+}
+
+impl Memory {
+    pub(super) fn read(workspace: &Workspace<'_>, session: &str) -> Result<Memory> {
+        let key = blake3::hash(session.as_bytes()).to_hex();
+        let name = workspace.file(&format!("agents/{}", &key[..24]));
+        let memory = match workspace.home.disk().read(&name) {
+            // A memory that cannot be read is none.
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Memory::default(),
+            Err(error) => return Err(Error::disk("read", &name)(error)),
+        };
+        Ok(Memory { name, ..memory })
+    }
+
+    pub(super) fn write(&self, workspace: &Workspace<'_>) -> Result<()> {
+        let bytes = serde_json::to_vec(self).expect("it is plain data with text keys");
+        overwrite(workspace.home.disk(), &self.name, &bytes)
+    }
+
+    /// Whether the word was told before; remembers it otherwise.
+    pub(super) fn has_heard(&mut self, word: &AgentWord, now: Timestamp) -> bool {
+        let short = |text: String| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+        let named = word.key.as_ref().map(|key| short(format!("{} {key}", kind(&word.deed))));
+        // Two programs that tell the same may name it differently, but they tell it at the same moment.
+        let said = match &word.deed {
+            AgentDeed::Prompt(prompt) => Some(short(format!("said {prompt}"))),
+            AgentDeed::TurnEnd => Some(short(format!("end of {:?}", self.turn))),
+            _ => None,
+        };
+        let is_recent = |at: &Timestamp| now.duration_since(*at) < TWICE;
+        let is_known = self
+            .heard
+            .iter()
+            .any(|(heard, at)| named.as_ref() == Some(heard) || (said.as_ref() == Some(heard) && is_recent(at)));
+        if !is_known {
+            self.heard.extend(named.into_iter().chain(said).map(|key| (key, now)));
+            self.heard.drain(..self.heard.len().saturating_sub(HEARD_MAX));
+        }
+        is_known
+    }
+
+    /// The call of that name, which has ended; without such a name the one that began last.
+    pub(super) fn close(&mut self, id: &str) -> Option<OpenCall> {
+        let at = self.open.iter().position(|call| call.id == id);
+        let at = at.or_else(|| id.is_empty().then(|| self.open.len().checked_sub(1)).flatten())?;
+        Some(self.open.remove(at))
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        Cause { run: self.run.clone(), turn: self.turn, trigger: None, command: None }
+    }
+}
+
+fn kind(deed: &AgentDeed) -> &'static str {
+    match deed {
+        AgentDeed::Prompt(_) => "prompt",
+        AgentDeed::ToolStart { .. } => "start",
+        AgentDeed::ToolEnd { .. } => "end",
+        AgentDeed::TurnEnd => "turn end",
+        AgentDeed::Other(_) => "other",
+    }
+}
+
+fn overwrite(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
+    let fresh = format!("{name}.new");
+    let write = || {
+        match disk.remove(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        disk.create(&fresh)?.write(bytes)?;
+        disk.rename(&fresh, name)
+    };
+    write().map_err(Error::disk("write", name))
+}
+
+impl Workspace<'_> {
+    /// Remembers that nothing came of a word, so that somebody is told.
+    pub fn miss(&self, why: &str) -> Result<()> {
+        let missed = Missed { at: self.home.options.clock.now(), why: why.to_owned() };
+        let bytes = serde_json::to_vec(&missed).expect("it is plain data with text keys");
+        overwrite(self.home.disk(), &self.file("missed"), &bytes)
+    }
+
+    /// The last word that nothing came of, unless a snapshot was taken since.
+    pub fn missed(&self) -> Result<Option<Missed>> {
+        let Ok(bytes) = self.home.disk().read(&self.file("missed")) else { return Ok(None) };
+        let Ok(missed) = serde_json::from_slice::<Missed>(&bytes) else { return Ok(None) };
+        let timeline = self.timeline()?;
+        let is_over = timeline.latest().is_some_and(|latest| latest.created_at > missed.at);
+        Ok((!is_over).then_some(missed))
+    }
+}

@@ -1,0 +1,100 @@
+//! An agent's conversation as a run: its record, and a journal that no process keeps open.
+
+use belay_event::{At, Event, ExecSource, FileSource, Isolation, Protection, Raw, RunStarted, What};
+
+use super::memory::Memory;
+use super::{AgentWord, raw};
+use crate::error::Result;
+use crate::record::Snapshot;
+use crate::run::{Confinement, RunLimits, RunRecord, RunState, RunTotals};
+use crate::workspace::Workspace;
+
+impl Workspace<'_> {
+    /// Begins the record of a conversation; one that goes on inside a run is that run's.
+    pub(super) fn begin_session(&self, memory: &mut Memory, word: &AgentWord) -> Result<()> {
+        if let Some(mut run) = memory.run.as_ref().and_then(|run| self.home.run(run).ok()) {
+            // Whoever asks what was touched since skips runs that had ended by then.
+            if run.supervisor.is_none() && run.ended_at.take().is_some() {
+                run.save(self.home.disk(), false)?;
+            }
+            return Ok(());
+        }
+        let live = self.home.open_runs(&self.id)?.into_iter().rfind(|run| run.is_live() && !run.is_watch());
+        if let Some(live) = live {
+            memory.run = Some(live.id);
+            return Ok(());
+        }
+        let now = self.home.options.clock.now();
+        let argv = vec![Raw::from(word.agent.as_str())];
+        let record = RunRecord {
+            id: self.home.options.ids.next("run_", 8),
+            // No process of ours goes on with it, so it is at rest between two words.
+            state: RunState::Ended,
+            workspace: self.id.clone(),
+            root: raw(self.path()),
+            argv: argv.clone(),
+            cwd: raw(self.path()),
+            label: None,
+            terminal: [false; 3],
+            size: None,
+            limits: RunLimits::default(),
+            confinement: Confinement::default(),
+            created_at: now,
+            started_at: Some(now),
+            ended_at: None,
+            supervisor: None,
+            child: None,
+            group: None,
+            protection: None,
+            pre_run: None,
+            final_snapshot: None,
+            ended: None,
+            because: Some("told by hooks".to_owned()),
+            totals: RunTotals::default(),
+        };
+        record.save(self.home.disk(), false)?;
+        memory.run = Some(record.id.clone());
+        let protection = Protection {
+            isolation: Isolation::None,
+            exec: ExecSource::None,
+            files: FileSource::None,
+            snapshots: true,
+            freeze: false,
+            degraded: Vec::new(),
+        };
+        let started = RunStarted {
+            run: record.id,
+            workspace: record.workspace,
+            root: record.root,
+            argv,
+            cwd: record.cwd,
+            protection,
+        };
+        self.write_down(memory, vec![Event::new(At::from(now), What::RunStarted(started))], false)
+    }
+
+    /// Adds to the journal of the conversation; that of a run is written by its supervisor alone.
+    pub(super) fn write_down(&self, memory: &Memory, events: Vec<Event>, seal: bool) -> Result<()> {
+        let Some(run) = memory.run.as_deref().and_then(|run| self.home.run(run).ok()) else { return Ok(()) };
+        if run.supervisor.is_some() || events.is_empty() {
+            return Ok(());
+        }
+        belay_journal::append(&self.home.run_dir(&run.id), &run.id, self.home.signing_key()?, &events, seal)?;
+        Ok(())
+    }
+
+    /// Brings the record of the conversation up to date.
+    pub(super) fn update_session(&self, memory: &Memory, last: &Snapshot) -> Result<()> {
+        let Some(mut run) = memory.run.as_deref().and_then(|run| self.home.run(run).ok()) else { return Ok(()) };
+        if run.supervisor.is_some() {
+            return Ok(());
+        }
+        let journal = self.home.journal(&run)?;
+        run.totals.commands = memory.commands;
+        run.totals.changes = journal.change_counts()?.values().sum();
+        run.totals.snapshots = journal.snapshots()?.len() as u64;
+        run.final_snapshot = Some(last.id.clone());
+        run.ended_at = Some(last.created_at);
+        run.save(self.home.disk(), false)
+    }
+}

@@ -1,0 +1,335 @@
+//! Settings files that people edit by hand, changed in place: what is not ours keeps its order, its spaces and its comments.
+//!
+//! Reads JSON with comments and trailing commas. Every change is a change of the text at one spot, found by parsing it.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+/// Deeper files than this are nobody's settings.
+const DEPTH_MAX: usize = 100;
+
+/// Why a text is no JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// The line, counted from 1.
+    pub(crate) line: usize,
+    /// What was expected there.
+    pub(crate) expected: &'static str,
+}
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    span: Range<usize>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Object(Vec<Member>),
+    Array(Vec<Node>),
+    Scalar,
+}
+
+#[derive(Clone, Debug)]
+struct Member {
+    /// From its key to its value's end.
+    span: Range<usize>,
+    key: String,
+    value: Node,
+}
+
+/// A place in a document: keys from the outermost.
+pub(crate) type Place<'a> = &'a [&'a str];
+
+/// Reads a text; an empty one is an empty object.
+pub(crate) fn parse(text: &str) -> Result<Node, Fault> {
+    let mut parser = Parser { text: text.as_bytes(), at: 0 };
+    parser.blank()?;
+    let node = parser.value(0)?;
+    parser.blank()?;
+    match parser.at == text.len() {
+        true => Ok(node),
+        false => Err(parser.fault("the end of the file")),
+    }
+}
+
+impl Node {
+    fn at(&self, place: Place<'_>) -> Option<&Node> {
+        place.iter().try_fold(self, |node, key| match &node.kind {
+            Kind::Object(members) => members.iter().find(|member| member.key == *key).map(|member| &member.value),
+            _ => None,
+        })
+    }
+
+    /// The value without comments.
+    fn value(&self, text: &str) -> Value {
+        match &self.kind {
+            Kind::Object(members) => {
+                members.iter().map(|member| (member.key.clone(), member.value.value(text))).collect()
+            }
+            Kind::Array(elements) => elements.iter().map(|element| element.value(text)).collect(),
+            Kind::Scalar => serde_json::from_str(&text[self.span.clone()]).unwrap_or(Value::Null),
+        }
+    }
+}
+
+/// The value at a place, without comments.
+pub(crate) fn get(text: &str, place: Place<'_>) -> Result<Option<Value>, Fault> {
+    Ok(parse(text)?.at(place).map(|node| node.value(text)))
+}
+
+/// Puts a value at a place, and whatever objects are missing on the way; what is there already is replaced.
+pub(crate) fn set(text: &str, place: Place<'_>, value: &Value) -> Result<String, Fault> {
+    let root = parse(text)?;
+    if let Some(node) = root.at(place) {
+        return Ok(spliced(text, node.span.clone(), &pretty(value, indent_at(text, node.span.start))));
+    }
+    let depth = (0..place.len()).rev().find(|depth| root.at(&place[..*depth]).is_some()).unwrap_or(0);
+    let holder = root.at(&place[..depth]).unwrap_or(&root);
+    let Kind::Object(members) = &holder.kind else { return Err(fault_at(text, holder.span.start, "an object")) };
+    let nested = place[depth + 1..]
+        .iter()
+        .rev()
+        .fold(value.clone(), |value, key| Value::Object(std::iter::once(((*key).to_owned(), value)).collect()));
+    let indent = indent_at(text, holder.span.start);
+    let key = Value::from(place[depth]);
+    let entry = format!("{key}: {}", pretty(&nested, indent + 2));
+    Ok(add(text, holder, members.last().map(|member| member.span.end), &entry, indent))
+}
+
+/// Puts an element at the end of the list at a place; a list that is not there is made.
+pub(crate) fn push(text: &str, place: Place<'_>, element: &Value) -> Result<String, Fault> {
+    let root = parse(text)?;
+    let Some(list) = root.at(place) else { return set(text, place, &Value::from(vec![element.clone()])) };
+    let Kind::Array(elements) = &list.kind else { return Err(fault_at(text, list.span.start, "a list")) };
+    let indent = indent_at(text, list.span.start);
+    Ok(add(text, list, elements.last().map(|last| last.span.end), &pretty(element, indent + 2), indent))
+}
+
+/// Removes what is at a place; nothing is there is no fault.
+pub(crate) fn remove(text: &str, place: Place<'_>) -> Result<String, Fault> {
+    let root = parse(text)?;
+    let Some((key, above)) = place.split_last() else { return Ok(text.to_owned()) };
+    let Some(Kind::Object(members)) = root.at(above).map(|node| &node.kind) else { return Ok(text.to_owned()) };
+    let spans: Vec<Range<usize>> = members.iter().map(|member| member.span.clone()).collect();
+    match members.iter().position(|member| member.key == *key) {
+        Some(at) => Ok(without(text, &spans, at)),
+        None => Ok(text.to_owned()),
+    }
+}
+
+/// Removes the elements of the list at a place that are not wanted.
+pub(crate) fn retain(text: &str, place: Place<'_>, wanted: &dyn Fn(&Value) -> bool) -> Result<String, Fault> {
+    let mut text = text.to_owned();
+    loop {
+        let root = parse(&text)?;
+        let Some(Kind::Array(elements)) = root.at(place).map(|node| &node.kind) else { return Ok(text) };
+        let Some(at) = elements.iter().position(|element| !wanted(&element.value(&text))) else { return Ok(text) };
+        let spans: Vec<Range<usize>> = elements.iter().map(|element| element.span.clone()).collect();
+        text = without(&text, &spans, at);
+    }
+}
+
+/// Adds an entry behind the last one, or as the first.
+fn add(text: &str, holder: &Node, last: Option<usize>, entry: &str, indent: usize) -> String {
+    let (inner, outer) = (" ".repeat(indent + 2), " ".repeat(indent));
+    match last {
+        Some(end) => {
+            let comma = next_comma(text, end);
+            let had_comma = comma > end;
+            // A remark on the line of the last one stays with it.
+            let line = comma + text[comma..].find('\n').unwrap_or(0);
+            let at = if text[comma..line].trim_start().starts_with("//") { line } else { comma };
+            let (before, after) = if had_comma { ("", ",") } else { (",", "") };
+            format!("{}{before}{}\n{inner}{entry}{after}{}", &text[..comma], &text[comma..at], &text[at..])
+        }
+        None => {
+            let at = holder.span.start + 1;
+            // What stands in an empty object can only be blanks and comments, and those stay.
+            let rest = text[at..holder.span.end - 1].trim_end();
+            spliced(text, at..holder.span.end - 1, &format!("{rest}\n{inner}{entry}\n{outer}"))
+        }
+    }
+}
+
+/// Behind the comma that follows, if one does before anything else; else `at` itself.
+fn next_comma(text: &str, at: usize) -> usize {
+    let mut parser = Parser { text: text.as_bytes(), at };
+    match parser.blank() {
+        Ok(()) if parser.peek() == Some(b',') => parser.at + 1,
+        _ => at,
+    }
+}
+
+/// The text without one of several entries, with its comma and its line; remarks around it stay.
+fn without(text: &str, spans: &[Range<usize>], at: usize) -> String {
+    let end = next_comma(text, spans[at].end);
+    let blank = text[..spans[at].start].trim_end_matches([' ', '\t', '\n', '\r']).len();
+    match at.checked_sub(1) {
+        // The last one: the comma before it goes as well.
+        Some(before) if end == spans[at].end => {
+            let comma = next_comma(text, spans[before].end);
+            format!("{}{}{}", &text[..comma - 1], &text[comma..blank.max(comma)], &text[end..])
+        }
+        _ => spliced(text, blank..end, ""),
+    }
+}
+
+fn spliced(text: &str, range: Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &text[..range.start], &text[range.end..])
+}
+
+/// How far the line is indented that holds this place.
+fn indent_at(text: &str, at: usize) -> usize {
+    let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    text[line..].bytes().take_while(|byte| *byte == b' ').count()
+}
+
+fn pretty(value: &Value, indent: usize) -> String {
+    let text = serde_json::to_string_pretty(value).expect("a value has text keys");
+    text.replace('\n', &format!("\n{}", " ".repeat(indent)))
+}
+
+fn fault_at(text: &str, at: usize, expected: &'static str) -> Fault {
+    Fault { line: text[..at].matches('\n').count() + 1, expected }
+}
+
+struct Parser<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.get(self.at).copied()
+    }
+
+    fn fault(&self, expected: &'static str) -> Fault {
+        let before = &self.text[..self.at.min(self.text.len())];
+        Fault { line: before.iter().filter(|byte| **byte == b'\n').count() + 1, expected }
+    }
+
+    fn take(&mut self, byte: u8, expected: &'static str) -> Result<(), Fault> {
+        match self.peek() == Some(byte) {
+            true => self.at += 1,
+            false => return Err(self.fault(expected)),
+        }
+        Ok(())
+    }
+
+    /// Skips blanks and comments.
+    fn blank(&mut self) -> Result<(), Fault> {
+        loop {
+            let rest = &self.text[self.at.min(self.text.len())..];
+            match rest {
+                [b' ' | b'\t' | b'\n' | b'\r', ..] => self.at += 1,
+                [b'/', b'/', ..] => self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
+                [b'/', b'*', ..] => match rest.windows(2).skip(2).position(|pair| pair == b"*/") {
+                    Some(end) => self.at += end + 4,
+                    None => return Err(self.fault("the end of a comment")),
+                },
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node, Fault> {
+        if depth > DEPTH_MAX {
+            return Err(self.fault("less depth"));
+        }
+        let start = self.at;
+        let kind = match self.peek() {
+            Some(b'{') => Kind::Object(self.members(depth)?),
+            Some(b'[') => Kind::Array(self.elements(depth)?),
+            Some(b'"') => {
+                self.string()?;
+                Kind::Scalar
+            }
+            _ => {
+                self.word()?;
+                Kind::Scalar
+            }
+        };
+        Ok(Node { span: start..self.at, kind })
+    }
+
+    fn members(&mut self, depth: usize) -> Result<Vec<Member>, Fault> {
+        self.take(b'{', "an object")?;
+        let mut members: Vec<Member> = Vec::new();
+        loop {
+            self.blank()?;
+            if self.peek() == Some(b'}') {
+                self.at += 1;
+                return Ok(members);
+            }
+            let start = self.at;
+            let key = self.string()?;
+            if members.iter().any(|member| member.key == key) {
+                return Err(self.fault("each key once"));
+            }
+            self.blank()?;
+            self.take(b':', "a colon")?;
+            self.blank()?;
+            let value = self.value(depth + 1)?;
+            members.push(Member { span: start..self.at, key, value });
+            self.comma(b'}', "a comma or }")?;
+        }
+    }
+
+    fn elements(&mut self, depth: usize) -> Result<Vec<Node>, Fault> {
+        self.take(b'[', "a list")?;
+        let mut elements = Vec::new();
+        loop {
+            self.blank()?;
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Ok(elements);
+            }
+            elements.push(self.value(depth + 1)?);
+            self.comma(b']', "a comma or ]")?;
+        }
+    }
+
+    /// What follows an entry: a comma, or the end.
+    fn comma(&mut self, end: u8, expected: &'static str) -> Result<(), Fault> {
+        self.blank()?;
+        match self.peek() {
+            Some(b',') => self.at += 1,
+            Some(byte) if byte == end => {}
+            _ => return Err(self.fault(expected)),
+        }
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<String, Fault> {
+        let start = self.at;
+        self.take(b'"', "a text in quotes")?;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\\' => self.at += 2,
+                b'"' => {
+                    self.at += 1;
+                    let text = &self.text[start..self.at];
+                    return serde_json::from_slice(text).map_err(|_| self.fault("a text in quotes"));
+                }
+                _ => self.at += 1,
+            }
+        }
+        Err(self.fault("the end of a text"))
+    }
+
+    /// A number, true, false or null.
+    fn word(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) {
+            self.at += 1;
+        }
+        let is_value = serde_json::from_slice::<Value>(&self.text[start..self.at]).is_ok();
+        if is_value { Ok(()) } else { Err(self.fault("a value")) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

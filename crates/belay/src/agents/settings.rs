@@ -1,0 +1,201 @@
+//! Putting entries into settings files that are somebody else's, and taking them out again.
+//!
+//! A file that cannot be understood or must not be written is left as it is. What was there is kept beside it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::jsonc::{self, Fault};
+use super::plan::{Content, Entry, File, How, MARK, is_ours};
+use crate::error::{Failure, Result};
+use crate::view;
+
+/// A file before and after.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    pub(crate) path: PathBuf,
+    pub(crate) before: Option<String>,
+    /// None if the file goes.
+    pub(crate) after: Option<String>,
+}
+
+impl Edit {
+    /// Whether there is nothing to do.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.before == self.after
+    }
+}
+
+/// What putting ours into the file would make of it.
+pub(crate) fn install(file: &File) -> Result<Edit> {
+    let before = read(&file.path)?;
+    let text = before.as_deref().filter(|text| !text.trim().is_empty());
+    let after = match &file.content {
+        Content::Entries(entries) => {
+            put_in(text.unwrap_or("{}\n"), entries).map_err(|fault| refuse(&file.path, &fault))?
+        }
+        Content::Block { table, text: block } => with_block(&file.path, text.unwrap_or_default(), *table, block)?,
+        Content::Whole(own) => match text {
+            Some(other) if !other.contains(MARK) => return Err(foreign(&file.path)),
+            _ => own.clone(),
+        },
+    };
+    Ok(Edit { path: file.path.clone(), before, after: Some(after) })
+}
+
+/// What taking ours out of the file would make of it.
+pub(crate) fn uninstall(file: &File) -> Result<Edit> {
+    let before = read(&file.path)?;
+    let after = match (&before, &file.content) {
+        (None, _) => None,
+        (Some(text), _) if text.trim().is_empty() => before.clone(),
+        (Some(text), Content::Entries(entries)) => {
+            let left = take_out(text, entries).map_err(|fault| refuse(&file.path, &fault))?;
+            Some(as_it_was(&file.path, left))
+        }
+        (Some(text), Content::Block { .. }) => Some(without_block(text)),
+        (Some(text), Content::Whole(_)) => (!text.contains(MARK)).then(|| text.clone()),
+    };
+    Ok(Edit { path: file.path.clone(), before, after })
+}
+
+fn put_in(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+    let mut text = text.to_owned();
+    for entry in entries {
+        let place: &[&str] = &entry.place;
+        let present = jsonc::get(&text, place)?;
+        text = match (entry.how, present) {
+            (How::Push, Some(Value::Array(list))) if list.contains(&entry.value) => text,
+            (How::Push, present) => {
+                // One of ours from another place or an older belay makes room for this one.
+                let cleared = if present.is_some() { jsonc::retain(&text, place, &|one| !is_ours(one))? } else { text };
+                jsonc::push(&cleared, place, &entry.value)?
+            }
+            (_, Some(present)) if present == entry.value => text,
+            (How::SetIfFree, Some(present)) if !is_ours(&present) => text,
+            _ => jsonc::set(&text, place, &entry.value)?,
+        };
+    }
+    Ok(text)
+}
+
+fn take_out(text: &str, entries: &[Entry]) -> Result<String, Fault> {
+    let mut text = text.to_owned();
+    for entry in entries {
+        let place: &[&str] = &entry.place;
+        text = match (entry.how, jsonc::get(&text, place)?) {
+            (How::Push, Some(_)) => {
+                let left = jsonc::retain(&text, place, &|one| !is_ours(one))?;
+                if jsonc::get(&left, place)? == Some(json!([])) { jsonc::remove(&left, place)? } else { left }
+            }
+            (_, Some(present)) if is_ours(&present) => jsonc::remove(&text, place)?,
+            _ => text,
+        };
+        let above = &place[..place.len() - 1];
+        if !above.is_empty() && jsonc::get(&text, above)? == Some(json!({})) {
+            text = jsonc::remove(&text, above)?;
+        }
+    }
+    Ok(text)
+}
+
+/// The very bytes that were there before belay came, if the file says the same again.
+fn as_it_was(path: &Path, text: String) -> String {
+    let before = fs::read_to_string(backup_of(path)).unwrap_or_default();
+    let is_same = jsonc::get(&before, &[]).ok() == jsonc::get(&text, &[]).ok() && !before.is_empty();
+    if is_same { before } else { text }
+}
+
+fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<String> {
+    let parsed: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        Failure::refused(format!("{} is not TOML", view::path(path))).because(&error).untouched()
+    })?;
+    if text.contains(block) {
+        return Ok(text.to_owned());
+    }
+    let rest = without_block(text);
+    let is_taken = parsed.get(table[0]).and_then(|outer| outer.get(table[1])).is_some();
+    if is_taken && rest == text {
+        return Err(
+            Failure::refused(format!("{} has a [{}.{}] of its own", view::path(path), table[0], table[1])).untouched()
+        );
+    }
+    let gap = if rest.is_empty() || rest.ends_with("\n\n") { "" } else { "\n" };
+    let newline = if rest.is_empty() || rest.ends_with('\n') { "" } else { "\n" };
+    Ok(format!("{rest}{newline}{gap}{block}"))
+}
+
+/// The text without the block that begins with our mark and ends where another table or remark begins.
+fn without_block(text: &str) -> String {
+    let mark = format!("# {MARK}\n");
+    let Some(start) = text.find(&mark) else { return text.to_owned() };
+    let body = start + mark.len();
+    let header = text[body..].find('\n').map_or(text.len(), |newline| body + newline + 1);
+    let is_ours = |line: &str| line.starts_with("command = ") || line.starts_with("args = ");
+    let lines: usize = text[header..].split_inclusive('\n').take_while(|line| is_ours(line)).map(str::len).sum();
+    format!(
+        "{}{}",
+        text[..start].strip_suffix("\n\n").map_or(text[..start].to_owned(), |rest| format!("{rest}\n")),
+        &text[header + lines..]
+    )
+}
+
+/// Carries an edit out: what was there is kept beside it, and the file is replaced in one step.
+pub(crate) fn write(edit: &Edit) -> Result<()> {
+    let path = real(&edit.path);
+    let cannot = |error: &io::Error| Failure::system(format!("cannot write {}", view::path(&path)), error).untouched();
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    if fs::metadata(&path).is_ok_and(|meta| meta.permissions().mode() & 0o222 == 0) {
+        return Err(Failure::refused(format!("{} is read-only", view::path(&path))).untouched());
+    }
+    fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
+    if edit.before.is_some() {
+        fs::copy(&path, backup_of(&path)).map_err(|error| cannot(&error))?;
+    }
+    let Some(after) = &edit.after else { return fs::remove_file(&path).map_err(|error| cannot(&error)) };
+    let replace = || -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(after.as_bytes())?;
+        let mode = fs::metadata(&path).map_or(0o600, |meta| meta.permissions().mode());
+        file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+        file.as_file().sync_all()?;
+        file.persist(&path)?;
+        Ok(())
+    };
+    replace().map_err(|error| cannot(&error))
+}
+
+/// Where the file really is: settings are often links into a repository of them.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// Where what was there before is kept.
+pub(crate) fn backup_of(path: &Path) -> PathBuf {
+    let mut name = real(path).into_os_string();
+    name.push(".belay-backup");
+    PathBuf::from(name)
+}
+
+fn read(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::system(format!("cannot read {}", view::path(path)), &error).untouched()),
+    }
+}
+
+fn refuse(path: &Path, fault: &Fault) -> Failure {
+    let (name, Fault { line, expected }) = (view::path(path), fault);
+    Failure::refused(format!("{name} cannot be understood: {expected} was expected in line {line}"))
+        .untouched()
+        .hint("mend it, and try again")
+}
+
+fn foreign(path: &Path) -> Failure {
+    Failure::refused(format!("{} is there already, and not belay's", view::path(path))).untouched()
+}

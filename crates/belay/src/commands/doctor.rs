@@ -1,0 +1,263 @@
+//! `belay doctor`: proves each layer on this machine by using it, and says how to get what is missing.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use serde_json::{Value, json};
+
+use crate::agents::Agent;
+use crate::agents::jsonc;
+use crate::agents::plan::{Ground, files, trace};
+use crate::agents::settings;
+use crate::commands::install::{apply, program, try_out, user_home};
+use crate::context::Context;
+use crate::error::{Failure, Result};
+use crate::ui::quantity;
+use crate::ui::style;
+use crate::ui::table::{Cell, Table};
+
+/// Prove each layer of protection on this machine, and say how to get what is missing
+///
+/// Everything is really done, in a directory of its own: a file is restored, a command is traced and confined, a hook of
+/// each agent that is used here is fired. Exits with 1 when something does not work.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Connect the agents that are used here and are not connected
+    #[arg(long)]
+    fix: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay doctor
+  belay doctor --fix
+  belay doctor --json";
+
+/// How well a layer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Good,
+    /// It works, though not as well as it could.
+    Weak,
+    Bad,
+}
+
+/// What was found out about a layer.
+struct Finding {
+    layer: String,
+    state: State,
+    detail: String,
+    /// What to do about it.
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn new(layer: impl Into<String>, state: State, detail: impl Into<String>) -> Finding {
+        Finding { layer: layer.into(), state, detail: detail.into(), advice: None }
+    }
+
+    fn advise(mut self, advice: impl Into<String>) -> Finding {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+/// Tries everything, and prints what came of it.
+pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let world = World::new()?;
+    let mut findings = vec![world.restore(), world.trace(), world.jail()];
+    findings.extend(agents(context, args.fix)?);
+    let mut out = context.ui.out();
+    if context.ui.json {
+        for finding in &findings {
+            out.json(&to_json(finding))?;
+        }
+    } else {
+        let mut table = Table::new(&["LAYER", "STATE", "WHAT WAS SEEN"]);
+        findings.iter().for_each(|finding| table.row(row(finding)));
+        table.write(&mut out)?;
+    }
+    out.finish()?;
+    for finding in &findings {
+        if let Some(advice) = &finding.advice {
+            context.ui.hint(format_args!("{}: {advice}", finding.layer));
+        }
+    }
+    let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
+    Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Good => "works",
+        State::Weak => "weak",
+        State::Bad => "missing",
+    }
+}
+
+fn row(finding: &Finding) -> Vec<Cell> {
+    let style = match finding.state {
+        State::Good => style::GOOD,
+        State::Weak => style::CAUTION,
+        State::Bad => style::BAD,
+    };
+    vec![finding.layer.clone().into(), Cell::new(word(finding.state), style), finding.detail.clone().into()]
+}
+
+fn to_json(finding: &Finding) -> Value {
+    json!({
+        "layer": finding.layer, "state": word(finding.state), "detail": finding.detail, "advice": finding.advice,
+    })
+}
+
+/// A workspace with a home of its own, in which this very program is used.
+struct World {
+    base: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Result<World> {
+        let cannot = |error: std::io::Error| Failure::system("cannot make a directory to try in", &error);
+        let base = tempfile::tempdir().map_err(cannot)?;
+        std::fs::create_dir(base.path().join("workspace")).map_err(cannot)?;
+        std::fs::write(base.path().join("workspace/file"), "before\n").map_err(cannot)?;
+        Ok(World { base })
+    }
+
+    fn file(&self) -> std::path::PathBuf {
+        self.base.path().join("workspace/file")
+    }
+
+    /// Runs belay; what it says if it fails.
+    fn belay(&self, words: &[&str]) -> Result<String, String> {
+        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let mut command = Command::new(own);
+        command
+            .args(words)
+            .env("BELAY_HOME", self.base.path().join("home"))
+            .current_dir(self.base.path().join("workspace"));
+        let output = command.stdin(std::process::Stdio::null()).output().map_err(|error| error.to_string())?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+            false => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                Err(said.lines().next().unwrap_or("it ended badly").trim_start_matches("error: ").to_owned())
+            }
+        }
+    }
+
+    fn restore(&self) -> Finding {
+        let tried = self.belay(&["snapshot", "-q", "--label", "doctor"]).and_then(|_| {
+            std::fs::write(self.file(), "after\n").map_err(|error| error.to_string())?;
+            self.belay(&["rollback", "doctor", "-y", "-q"])
+        });
+        let is_back = std::fs::read(self.file()).is_ok_and(|bytes| bytes == b"before\n");
+        match tried {
+            Ok(_) if is_back => Finding::new("snapshots", State::Good, "a file was changed and brought back"),
+            Ok(_) => Finding::new("snapshots", State::Bad, "a rollback did not bring a file back"),
+            Err(why) => Finding::new("snapshots", State::Bad, why)
+                .advise("check the space and the rights of the directory for temporary files"),
+        }
+    }
+
+    fn trace(&self) -> Finding {
+        let tried = self.belay(&["run", "-q", "--isolation", "none", "--", "sh", "-c", "echo traced > made"]);
+        let log = tried.and_then(|_| self.belay(&["log", "--json"]));
+        let seen = |log: &str, what: &str| log.lines().any(|line| line.contains(what));
+        let sources = |log: &str| {
+            let started = log.lines().find_map(|line| serde_json::from_str::<Value>(line).ok());
+            let protection = started.map(|event| event["protection"].clone()).unwrap_or_default();
+            let name = |key: &str| protection[key].as_str().unwrap_or("none").to_owned();
+            (name("exec"), name("files"))
+        };
+        match log {
+            Ok(log) if seen(&log, "echo traced") && seen(&log, "\"made\"") => {
+                let (exec, files) = sources(&log);
+                let is_best = exec == "ebpf" && files == "fanotify";
+                let detail = format!("a command and its file were recorded (commands by {exec}, files by {files})");
+                let found = Finding::new("tracing", if is_best { State::Good } else { State::Weak }, detail);
+                if is_best {
+                    found
+                } else {
+                    found.advise("as root belay traces with BPF and fanotify, which miss nothing and cost less")
+                }
+            }
+            Ok(_) => Finding::new("tracing", State::Bad, "a command ran and was not recorded"),
+            Err(why) => Finding::new("tracing", State::Bad, why),
+        }
+    }
+
+    fn jail(&self) -> Finding {
+        let home = self.base.path().join("home");
+        let home = home.to_string_lossy();
+        let script = format!("test ! -e '{home}/store' && touch inside");
+        match self.belay(&["run", "-q", "--isolation", "jail", "--", "sh", "-c", &script]) {
+            Ok(_) if self.base.path().join("workspace/inside").exists() => {
+                Finding::new("jail", State::Good, "a confined command wrote its workspace and could not see the store")
+            }
+            Ok(_) => Finding::new("jail", State::Bad, "a confined command could not write its workspace"),
+            Err(why) => Finding::new("jail", State::Bad, why)
+                .advise("unprivileged user namespaces or Landlock are needed; `belay run` says what is missing"),
+        }
+    }
+}
+
+/// Every agent that is used here: connected or not, and whether its hook really does something.
+fn agents(context: &Context<'_>, fix: bool) -> Result<Vec<Finding>> {
+    let home = user_home(context)?;
+    let belay = program()?;
+    let ground = Ground { home: &home, project: None, belay: &belay };
+    let mut findings = Vec::new();
+    for agent in Agent::ALL.into_iter().filter(|agent| home.join(trace(*agent)).is_dir()) {
+        findings.push(examine(context, agent, &ground, fix));
+    }
+    if findings.is_empty() {
+        let none = Finding::new("agents", State::Weak, "no agent that belay knows is used here");
+        findings.push(none.advise("`belay run -- COMMAND` and `belay watch` protect from any other"));
+    }
+    Ok(findings)
+}
+
+fn examine(context: &Context<'_>, agent: Agent, ground: &Ground<'_>, fix: bool) -> Finding {
+    let layer = format!("{} hooks", agent.name());
+    let edits: Result<Vec<_>> = files(agent, ground).iter().map(settings::install).collect();
+    let connected = edits.and_then(|edits| match edits.iter().all(settings::Edit::is_nothing) {
+        true => Ok(true),
+        false if fix => apply(context, agent, edits, false),
+        false => Ok(false),
+    });
+    match connected {
+        Err(failure) => Finding::new(layer, State::Bad, failure.line()).advise("mend its settings by hand"),
+        Ok(false) => Finding::new(layer, State::Bad, "not connected")
+            .advise(format!("`belay install {}` connects it", agent.name())),
+        Ok(true) => match (try_out(agent), silenced(agent, ground.home)) {
+            (Err(failure), _) => Finding::new(layer, State::Bad, failure.line()),
+            (Ok(_), Some(by)) => Finding::new(layer, State::Bad, format!("connected, but {by} switches hooks off"))
+                .advise(format!("remove {by} from its settings")),
+            (Ok(took), None) => {
+                let detail = format!("connected; a hook made a snapshot in {}", quantity::took(took));
+                let found = Finding::new(layer, State::Good, detail);
+                match agent {
+                    Agent::Codex => {
+                        found.advise("Codex runs hooks only once they are trusted: /hooks in Codex shows it")
+                    }
+                    Agent::Copilot => {
+                        found.advise("its hooks are a repository's own: `belay install copilot --project`")
+                    }
+                    _ => found,
+                }
+            }
+        },
+    }
+}
+
+/// The setting that switches all hooks off, if one does.
+fn silenced(agent: Agent, home: &Path) -> Option<&'static str> {
+    if agent != Agent::Claude {
+        return None;
+    }
+    let text = std::fs::read_to_string(home.join(".claude/settings.json")).ok()?;
+    let is_on = |key| jsonc::get(&text, &[key]).ok().flatten() == Some(Value::Bool(true));
+    ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| is_on(key))
+}

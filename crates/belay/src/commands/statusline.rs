@@ -1,0 +1,82 @@
+//! `belay statusline`: one short line for an agent's status bar.
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use belay_session::Workspace;
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::escape::printable;
+use crate::ui::{quantity, style};
+
+/// Characters of what was missed.
+const WHY_CHARS_MAX: usize = 60;
+
+/// Print one line on how well this workspace is protected, for the status line of an agent
+///
+/// Reads what Claude Code says on standard input, if it says something, to know which directory is meant.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Args {}
+
+const EXAMPLES: &str = "\
+Examples:
+  belay statusline
+  belay install claude        sets it up for Claude Code";
+
+/// Prints the line.
+pub(crate) fn run(context: &Context<'_>, _args: Args) -> Result<ExitCode> {
+    let home = context.home()?;
+    let directory = match told() {
+        Some(directory) => directory,
+        None => context.directory()?,
+    };
+    let found = home.find(&directory, &context.sources()?)?;
+    let line = match &found {
+        Some(workspace) => line(workspace)?,
+        None => {
+            let bad = style::BAD;
+            format!("{bad}●{bad:#} belay: not protected yet")
+        }
+    };
+    let mut out = context.ui.out();
+    writeln!(out, "{line}")?;
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The directory that the agent works in, as it says on standard input.
+fn told() -> Option<PathBuf> {
+    let mut input = std::io::stdin().lock();
+    if input.is_terminal() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    input.by_ref().take(1 << 20).read_to_end(&mut bytes).ok()?;
+    let said: Value = serde_json::from_slice(&bytes).ok()?;
+    let place = said.get("workspace").and_then(|workspace| workspace.get("project_dir")?.as_str());
+    let directory = PathBuf::from(place.or_else(|| said.get("cwd")?.as_str())?);
+    directory.is_dir().then_some(directory)
+}
+
+fn line(workspace: &Workspace<'_>) -> Result<String> {
+    let timeline = workspace.timeline()?;
+    let now = workspace.home().now().timestamp();
+    let (good, bad, caution) = (style::GOOD, style::BAD, style::CAUTION);
+    if let Some(missed) = workspace.missed()? {
+        let why: String = printable(missed.why.as_bytes()).chars().take(WHY_CHARS_MAX).collect();
+        let when = quantity::age(missed.at, now);
+        return Ok(format!("{bad}●{bad:#} belay: missed a step {when}: {why}"));
+    }
+    let Some(latest) = timeline.latest() else {
+        return Ok(format!("{caution}●{caution:#} belay: no snapshot yet"));
+    };
+    let turn = timeline.snapshots().iter().rev().find_map(|snapshot| snapshot.cause.turn);
+    let turn = turn.map(|turn| format!(" · @turn-{turn}")).unwrap_or_default();
+    let age = quantity::age(latest.created_at, now);
+    let count = quantity::count(timeline.snapshots().len() as u64, "snapshot");
+    Ok(format!("{good}●{good:#} belay: {count}, {age}{turn}"))
+}

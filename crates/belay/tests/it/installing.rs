@@ -1,0 +1,154 @@
+//! `belay install` and `belay uninstall` on settings as people really have them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::world::World;
+
+const SETTINGS: &str = r#"{
+  // My model.
+  "model": "opus",
+  "permissions": { "allow": ["Bash(ls:*)"] },
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Bash", "hooks": [{ "type": "command", "command": "audit.sh" }] } // Ours at work.
+    ]
+  }
+}
+"#;
+
+fn place(world: &World, name: &str) -> PathBuf {
+    let path = world.workspace.base().join(name);
+    fs::create_dir_all(path.parent().expect("a directory")).expect("a directory can be made");
+    path
+}
+
+fn read(world: &World, name: &str) -> String {
+    fs::read_to_string(place(world, name)).unwrap_or_default()
+}
+
+#[test]
+fn claude_is_connected_once_and_disconnected_without_a_trace() {
+    let mut world = World::new();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    fs::write(place(&world, ".claude.json"), "{\"numStartups\": 7}").unwrap();
+    let shown = world.ok(&["install", "claude"]);
+    assert!(shown.contains("+    \"UserPromptSubmit\": [") && !shown.contains("-  \"model\""), "{shown}");
+    let settings = read(&world, ".claude/settings.json");
+    for piece in ["// My model.", "audit.sh", "// Ours at work.", "\"statusLine\"", "\"PostToolUseFailure\""] {
+        assert!(settings.contains(piece), "{piece} is missing: {settings}");
+    }
+    let servers: Value = serde_json::from_str(&read(&world, ".claude.json")).unwrap();
+    assert_eq!(servers["mcpServers"]["belay"]["args"], serde_json::json!(["mcp"]));
+    assert_eq!(servers["numStartups"], 7);
+    assert_eq!(read(&world, ".claude/settings.json.belay-backup"), SETTINGS);
+    let again = world.belay(&["install", "claude"]);
+    assert!(again.stdout.is_empty() && again.stderr.contains("everything is in place"), "{again}");
+    assert_eq!(read(&world, ".claude/settings.json"), settings, "doing it again changes nothing");
+    world.ok(&["uninstall", "claude"]);
+    assert_eq!(read(&world, ".claude/settings.json"), SETTINGS);
+    assert_eq!(read(&world, ".claude.json"), "{\"numStartups\": 7}");
+}
+
+#[test]
+fn every_agent_is_connected_proven_and_disconnected() {
+    let mut world = World::new();
+    for dir in [".claude", ".codex", ".gemini", ".cursor", ".config/opencode", ".copilot"] {
+        fs::create_dir_all(world.workspace.base().join(dir)).unwrap();
+    }
+    let config = "# mine\nmodel = \"gpt\"\n\n[mcp_servers.other]\ncommand = \"x\"\n";
+    fs::write(place(&world, ".codex/config.toml"), config).unwrap();
+    let ran = world.belay(&["install", "--all"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    for agent in ["claude", "codex", "gemini", "cursor", "opencode", "copilot"] {
+        assert!(ran.stderr.contains(&format!("{agent}: connected")), "{agent}: {ran}");
+    }
+    assert!(ran.stderr.contains("trust belay"), "{ran}");
+    let toml: toml::Table = read(&world, ".codex/config.toml").parse().unwrap();
+    assert_eq!(toml["mcp_servers"]["belay"]["args"][0].as_str(), Some("mcp"));
+    for (file, piece) in [
+        (".codex/hooks.json", "hook codex"),
+        (".gemini/settings.json", "\"timeout\": 20000"),
+        (".cursor/hooks.json", "\"version\": 1"),
+        (".cursor/mcp.json", "mcpServers"),
+        (".config/opencode/plugins/belay.js", "tool.execute.before"),
+        (".config/opencode/opencode.json", "\"local\""),
+        (".copilot/mcp-config.json", "mcpServers"),
+    ] {
+        assert!(read(&world, file).contains(piece), "{file}: {}", read(&world, file));
+    }
+    world.ok(&["uninstall", "--all"]);
+    assert_eq!(read(&world, ".codex/config.toml"), config);
+    assert!(!world.workspace.base().join(".config/opencode/plugins/belay.js").exists());
+    for file in [".codex/hooks.json", ".gemini/settings.json", ".cursor/mcp.json"] {
+        assert!(!read(&world, file).contains("belay"), "{file}");
+    }
+}
+
+#[test]
+fn what_cannot_be_understood_or_must_not_be_written_is_refused_and_untouched() {
+    for (text, why) in [
+        ("{ \"model\": ", "cannot be understood"),
+        ("model = 1", "cannot be understood"),
+        ("[]", "an object was expected"),
+    ] {
+        let mut world = World::new();
+        fs::write(place(&world, ".claude/settings.json"), text).unwrap();
+        let ran = world.belay(&["install", "claude"]);
+        assert_eq!(ran.code, 4, "{ran}");
+        assert!(ran.stderr.contains(why) && ran.stderr.contains("nothing was changed"), "{ran}");
+        assert_eq!(read(&world, ".claude/settings.json"), text);
+        assert!(!world.workspace.base().join(".claude.json").exists(), "nothing of that agent is written then");
+    }
+    let mut world = World::new();
+    let path = place(&world, ".claude/settings.json");
+    fs::write(&path, SETTINGS).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    let ran = world.belay(&["install", "claude"]);
+    assert!(ran.code == 4 && ran.stderr.contains("is read-only"), "{ran}");
+    assert_eq!(read(&world, ".claude/settings.json"), SETTINGS);
+}
+
+#[test]
+fn somebody_elses_status_line_and_plugin_stay_and_a_link_is_written_through() {
+    let mut world = World::new();
+    let real = place(&world, "dotfiles/settings.json");
+    fs::write(&real, "{ \"statusLine\": { \"type\": \"command\", \"command\": \"mine.sh\" } }").unwrap();
+    std::os::unix::fs::symlink(&real, place(&world, ".claude/settings.json")).unwrap();
+    world.ok(&["install", "claude", "--no-probe"]);
+    assert!(fs::symlink_metadata(place(&world, ".claude/settings.json")).unwrap().is_symlink());
+    let text = fs::read_to_string(&real).unwrap();
+    assert!(text.contains("mine.sh") && !text.contains("belay statusline") && text.contains("\"hook\""), "{text}");
+    fs::write(place(&world, ".config/opencode/plugins/belay.js"), "export const X = 1;\n").unwrap();
+    let ran = world.belay(&["install", "opencode"]);
+    assert!(ran.code == 4 && ran.stderr.contains("not belay's"), "{ran}");
+    assert_eq!(read(&world, ".config/opencode/plugins/belay.js"), "export const X = 1;\n");
+}
+
+#[test]
+fn a_dry_run_shows_and_writes_nothing() {
+    let mut world = World::new();
+    let ran = world.belay(&["install", "gemini", "--dry-run"]);
+    assert!(ran.code == 0 && ran.raw().contains("+    \"BeforeTool\": ["), "{ran}");
+    assert!(!world.workspace.base().join(".gemini").exists());
+}
+
+#[test]
+fn the_doctor_proves_what_works_and_connects_what_does_not() {
+    let mut world = World::new();
+    fs::create_dir_all(world.workspace.base().join(".gemini")).unwrap();
+    let ran = world.belay(&["doctor"]);
+    assert!(ran.stdout.contains("a file was changed and brought back"), "{ran}");
+    assert!(ran.stdout.contains("a command and its file were recorded"), "{ran}");
+    assert!(ran.stdout.contains("gemini hooks  missing  not connected"), "{ran}");
+    assert_eq!(ran.code, 1, "{ran}");
+    let fixed = world.belay(&["doctor", "--fix"]);
+    assert!(fixed.stdout.contains("gemini hooks  works  connected; a hook made a snapshot"), "{fixed}");
+    let settings = "{ \"disableAllHooks\": true }";
+    fs::write(place(&world, ".claude/settings.json"), settings).unwrap();
+    let silenced = world.belay(&["doctor", "--fix"]);
+    assert!(silenced.stdout.contains("disableAllHooks switches hooks off"), "{silenced}");
+}
