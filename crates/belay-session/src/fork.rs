@@ -16,6 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::Raw;
+use belay_store::{Lock, LockMode};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -313,6 +314,28 @@ impl<'h> Workspace<'h> {
                 ForkState { changed, bytes: Some(layer.bytes()), run, exists: layer.exists() }
             }
         })
+    }
+
+    /// Whoever begins to use a fork does so alone.
+    fn lock_fork(&self) -> Result<Option<Lock>> {
+        let name = self.file("fork.lock");
+        self.home.disk().lock(&name, LockMode::Exclusive, true).map_err(Error::disk("lock", name))
+    }
+
+    /// Refuses a second run in one layer; held until the first is known to others.
+    pub(crate) fn claim_layer(&self) -> Result<Option<Lock>> {
+        if self.layer().is_none() {
+            return Ok(None);
+        }
+        let lock = self.lock_fork()?;
+        let live = self.home.open_runs(&self.id)?.into_iter().find(|run| run.is_live());
+        match (live, self.home.fork_of(&self.id)?) {
+            (Some(run), fork) => {
+                let fork = fork.map_or_else(|| self.id.clone(), |fork| fork.name);
+                Err(Error::ForkBusy { fork, run: run.id })
+            }
+            (None, _) => Ok(lock),
+        }
     }
 
     /// The fork's state as a snapshot of its own history: the newest one if nothing changed since.

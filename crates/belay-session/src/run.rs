@@ -104,6 +104,7 @@ impl Workspace<'_> {
     pub fn create_run(&self, plan: &RunPlan) -> Result<RunRecord> {
         use std::os::unix::ffi::OsStrExt;
         let home = self.home();
+        let _alone = self.claim_layer()?;
         let record = RunRecord {
             id: home.options.ids.next("run_", 8),
             state: RunState::Created,

@@ -39,6 +39,12 @@ impl<'h> Workspace<'h> {
             let pinned = self.pin(fork, &opened, work)?;
             return Ok((opened, pinned));
         }
+        let _lock = opened.lock_fork()?;
+        // Somebody else may have been the first to use it.
+        if let Some(known) = self.home.fork_of(&fork.id)?.filter(|known| known.ground.is_some()) {
+            *fork = known;
+            return Ok((opened, Pinned::default()));
+        }
         let captured = self.capture(Look::default(), work)?;
         let _ = captured.save_cache();
         // The fork's own, so that only its changes have to be read.
@@ -63,6 +69,7 @@ impl<'h> Workspace<'h> {
         if self.home.open_runs(&fork.id)?.iter().any(|run| run.is_live()) {
             return Ok(Pinned { paths: 0, seen: paths.len() as u64 });
         }
+        let _lock = opened.lock_rollback()?.ok_or(Error::RollbackBusy)?;
         let count = paths.len() as u64;
         let hidden = opened.put_back(&ground, &paths, work)?.min(count);
         Ok(Pinned { paths: hidden, seen: count - hidden })

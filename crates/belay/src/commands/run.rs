@@ -198,7 +198,7 @@ fn confinement(context: &Context<'_>, args: &Args, workspace: &Workspace<'_>, di
         None => workspace.confinement_engine(),
     };
     if workspace.is_layered() {
-        check_fork(args, workspace, engine)?;
+        check_fork(args, engine)?;
     }
     if engine == ConfinementEngine::None {
         if let Some(flag) = args.needs_jail() {
@@ -226,8 +226,8 @@ fn confinement(context: &Context<'_>, args: &Args, workspace: &Workspace<'_>, di
     Ok(Confinement { engine, profile, paths, ephemeral: args.ephemeral })
 }
 
-/// A fork that is a layer can be seen in a jail only, by one run at a time.
-fn check_fork(args: &Args, workspace: &Workspace<'_>, engine: ConfinementEngine) -> Result<()> {
+/// A fork that is a layer can be seen in a jail only.
+fn check_fork(args: &Args, engine: ConfinementEngine) -> Result<()> {
     if engine != ConfinementEngine::Jail || args.ephemeral {
         return Err(Failure::new(
             Kind::Usage,
@@ -236,12 +236,7 @@ fn check_fork(args: &Args, workspace: &Workspace<'_>, engine: ConfinementEngine)
         .untouched()
         .hint("leave --isolation and --ephemeral out"));
     }
-    match workspace.home().open_runs(workspace.id())?.into_iter().find(|run| run.is_live()) {
-        Some(run) => Err(Failure::refused(format!("{} goes on in this fork already", run.id))
-            .untouched()
-            .hint("make another with `belay fork`")),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// Starts the process that holds the run, and a connection to it.

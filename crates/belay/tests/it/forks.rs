@@ -287,8 +287,7 @@ fn where_nothing_can_be_laid_over_a_directory_the_way_out_is_named() {
     }
     let mut world = World::new();
     world.workspace.file("number", "42\n");
-    let good = world.snapshot();
-    world.workspace.file("number", "43\n");
+    let file = world.workspace.join("number");
     let mut without = |words: &str| {
         let belay = env!("CARGO_BIN_EXE_belay");
         let script = format!("echo 0 > /proc/sys/user/max_user_namespaces && exec {belay} {words}");
@@ -298,13 +297,16 @@ fn where_nothing_can_be_laid_over_a_directory_the_way_out_is_named() {
         command.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
         world.ran(command)
     };
+    // Inside, too, so that its owner is one who is known there.
+    assert_eq!(without("snapshot --label good").code, 0);
+    std::fs::write(&file, "43\n").unwrap();
     let fork = without("fork alpha");
     assert!(fork.code == 7 && fork.stderr.contains("belay fork --to DIR"), "{fork}");
     let run = without("run --ephemeral -- true");
     assert!(run.code == 125 && run.stderr.contains("leave it out"), "{run}");
     let copied = without("fork beta --to ../beta -y");
     assert_eq!(copied.code, 0, "{copied}");
-    let found = without(&format!("bisect --since {good} -- grep -q 42 number"));
+    let found = without("bisect --since good -- grep -q 42 number");
     assert_eq!(found.code, 0, "{found}");
     assert!(found.stderr.contains("each snapshot is copied") && found.stdout.contains("M number"), "{found}");
     assert_eq!(std::fs::read_dir(world.workspace.home().join("forks")).unwrap().count(), 1, "only the directory's");
