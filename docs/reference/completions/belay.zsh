@@ -545,6 +545,7 @@ never\:"Never"))' \
 ;;
 (review)
 _arguments "${_arguments_options[@]}" : \
+'(--apply --all --none)*--apply-hunk=[Apply hunks of a file by their numbers, such as src/main.rs\:2 or src/main.rs\:1,3]:PATH:N:_default' \
 '--run=[The run; the latest ephemeral one of this workspace by default]:RUN:_default' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
@@ -554,7 +555,11 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'--apply[Apply it; on a terminal, after a question]' \
+'--apply[Apply it; on a terminal, after one question for all of it]' \
+'(--none)--all[Apply everything]' \
+'(--apply)--none[Apply nothing, and discard what was written as \`belay discard\` does]' \
+'-p[Show every hunk with its number]' \
+'--patch[Show every hunk with its number]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -870,6 +875,28 @@ never\:"Never"))' \
 ':path -- The file, with a colon and a number for a single line:_files' \
 && ret=0
 ;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+'--since=[A snapshot at which CMD still succeeds]:SNAP:_default' \
+'--until=[A snapshot at which it fails; the present by default]:SNAP:_default' \
+'--profile=[What CMD may reach; without it, the profile that suits it]:NAME:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-v[Show what CMD writes, on standard error]' \
+'--verbose[Show what CMD writes, on standard error]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::command -- The command and its arguments:_default' \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -985,6 +1012,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1008,6 +1036,7 @@ _arguments "${_arguments_options[@]}" : \
 '--description=[A longer note]:TEXT:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1281,6 +1310,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1307,6 +1337,7 @@ copilot\:"GitHub Copilot CLI"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1332,6 +1363,7 @@ copilot\:"GitHub Copilot CLI"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1365,6 +1397,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1387,6 +1420,7 @@ copilot\:"GitHub Copilot CLI"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1764,6 +1798,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(bisect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (cat)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1959,7 +1997,7 @@ _belay_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
 'fork:Make copies of the workspace as it is, for agents that work side by side' \
 'forks:List the forks of the workspace, or remove one' \
@@ -1971,6 +2009,7 @@ _belay_commands() {
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -2052,6 +2091,11 @@ _belay__subcmd__audit__subcmd__help__subcmd__verify_commands() {
 _belay__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__bisect_commands] )) ||
+_belay__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay bisect commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__blame_commands] )) ||
 _belay__subcmd__blame_commands() {
@@ -2220,7 +2264,7 @@ _belay__subcmd__help_commands() {
 'status:Show the last snapshot, what changed since, and what is not protected' \
 'diff:Show what changed between two snapshots, or since one' \
 'rollback:Take the workspace back to a snapshot' \
-'review:Show what an ephemeral run wrote, and apply it' \
+'review:Show what an ephemeral run wrote, and apply all, some or none of it' \
 'discard:Discard what an ephemeral run wrote' \
 'fork:Make copies of the workspace as it is, for agents that work side by side' \
 'forks:List the forks of the workspace, or remove one' \
@@ -2232,6 +2276,7 @@ _belay__subcmd__help_commands() {
 'history:Show in which snapshots a file or directory is new, modified or deleted' \
 'changes:Show which files changed, and which command did it' \
 'blame:Show which command last changed a file, and each of its lines' \
+'bisect:Find the snapshot, and the command, that broke something' \
 'cat:Print a file as it is in a snapshot' \
 'ls:List what a snapshot holds, and what it lacks' \
 'find:Find the snapshots that hold a path' \
@@ -2288,6 +2333,11 @@ _belay__subcmd__help__subcmd__audit__subcmd__export_commands() {
 _belay__subcmd__help__subcmd__audit__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay help audit verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__bisect_commands] )) ||
+_belay__subcmd__help__subcmd__bisect_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help bisect commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__blame_commands] )) ||
 _belay__subcmd__help__subcmd__blame_commands() {
@@ -2409,14 +2459,15 @@ _belay__subcmd__help__subcmd__hook_commands() {
     local commands; commands=()
     _describe -t commands 'belay help hook commands' commands "$@"
 }
-(( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
-_belay__subcmd__help__subcmd__install_commands() {
-    local commands; commands=()
-    _describe -t commands 'belay help install commands' commands "$@"
 (( $+functions[_belay__subcmd__help__subcmd__import_commands] )) ||
 _belay__subcmd__help__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'belay help import commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
+_belay__subcmd__help__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help install commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__log_commands] )) ||
 _belay__subcmd__help__subcmd__log_commands() {
@@ -2625,14 +2676,15 @@ _belay__subcmd__hook_commands() {
     local commands; commands=()
     _describe -t commands 'belay hook commands' commands "$@"
 }
-(( $+functions[_belay__subcmd__install_commands] )) ||
-_belay__subcmd__install_commands() {
-    local commands; commands=()
-    _describe -t commands 'belay install commands' commands "$@"
 (( $+functions[_belay__subcmd__import_commands] )) ||
 _belay__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'belay import commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__install_commands] )) ||
+_belay__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay install commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__log_commands] )) ||
 _belay__subcmd__log_commands() {
