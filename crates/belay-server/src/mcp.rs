@@ -29,8 +29,9 @@ snapshot_diff; to take back one file call snapshots_revert, for everything snaps
 belay_undo. Nothing is ever lost: every change that belay makes to files is itself undone by belay_undo. Prefer these \
 tools to git reset, git checkout, git clean and git stash.";
 
-/// Writes how two trees differ as a unified diff.
-pub type Patch<'a> = dyn Fn(&Workspace<'_>, &Tree, &Tree) -> belay_session::Result<String> + Sync + 'a;
+/// Writes how two trees differ as a unified diff, as far as a path is wanted.
+pub type Patch<'a> =
+    dyn Fn(&Workspace<'_>, &Tree, &Tree, &dyn Fn(&[u8]) -> bool) -> belay_session::Result<String> + Sync + 'a;
 
 /// What the server works with.
 pub struct Desk<'a> {

@@ -104,9 +104,7 @@ impl Workspace<'_> {
         memory.turn = Some(turn);
         memory.open.clear();
         let hash = blake3::hash(prompt.as_bytes()).to_hex();
-        let preview: String = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-        let preview: String = preview.chars().take(PREVIEW_CHARS_MAX).collect();
-        let shown = if self.settings.flag("agents.hide_prompts") { format!("prompt {}", &hash[..12]) } else { preview };
+        let shown = self.shown_prompt(prompt);
         let request = SnapshotRequest {
             kind: Kind::Turn,
             origin: Origin::Auto,
@@ -117,6 +115,14 @@ impl Workspace<'_> {
         let snapshot = self.snapshot(&request, work)?.snapshot;
         self.write_down(memory, vec![told(&snapshot, None)], false)?;
         Ok(Heard { turn: memory.turn, snapshot: Some(snapshot), again: false })
+    }
+
+    /// What is kept of a prompt: its beginning, or if that is not wanted a hash.
+    pub(crate) fn shown_prompt(&self, prompt: &str) -> String {
+        if self.settings.flag("agents.hide_prompts") {
+            return format!("prompt {}", &blake3::hash(prompt.as_bytes()).to_hex()[..12]);
+        }
+        prompt.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(PREVIEW_CHARS_MAX).collect()
     }
 
     fn hear_start(&self, memory: &mut Memory, word: &AgentWord, call: [&String; 3], work: Work<'_>) -> Result<Heard> {

@@ -110,7 +110,8 @@ impl Workspace<'_> {
         let timeline = self.timeline()?;
         let turns = timeline.snapshots().iter().filter(|snapshot| snapshot.cause.run == run);
         let turn = turns.filter_map(|snapshot| snapshot.cause.turn).max().unwrap_or_default() + 1;
-        Ok(Cause { run, turn: Some(turn), trigger: prompt, command: None })
+        let trigger = prompt.map(|prompt| self.shown_prompt(&prompt));
+        Ok(Cause { run, turn: Some(turn), trigger, command: None })
     }
 
     /// What is to be done to `now` so that the step was never made.

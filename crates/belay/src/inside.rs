@@ -8,6 +8,7 @@ use belay_session::event::Raw;
 use belay_session::{AgentAnswer, AgentCall, ask_run};
 
 use crate::args::Command;
+use crate::commands::hook;
 use crate::error::{Failure, Kind, Result};
 use crate::ui::{Ui, escape};
 
@@ -17,19 +18,12 @@ pub(crate) fn is_local(command: &Command) -> bool {
 }
 
 /// Has the run carry out this very command line, and shows what came of it.
-pub(crate) fn ask(socket: &Path, ui: &Ui) -> Result<ExitCode> {
-    let cwd = std::env::current_dir().map_err(|error| Failure::system("cannot find the current directory", &error))?;
-    let call = AgentCall {
-        argv: std::env::args_os().skip(1).map(|word| Raw::from(word.as_bytes())).collect(),
-        cwd: cwd.as_os_str().as_bytes().into(),
-        color: ui.is_coloured(),
-    };
-    let answer = ask_run(socket, &call).map_err(|error| {
-        Failure::system("the run that this command is in does not answer", &error)
-            .untouched()
-            .hint("outside of a run, unset BELAY_AGENT_SOCK")
-    })?;
-    match answer {
+pub(crate) fn ask(socket: &Path, ui: &Ui, command: &Command) -> Result<ExitCode> {
+    if let Command::Hook(args) = command {
+        return hook::run_inside(ui, args, &|words| tell(socket, words));
+    }
+    let words = std::env::args_os().skip(1).map(|word| Raw::from(word.as_bytes())).collect();
+    match put(socket, words, ui.is_coloured())? {
         AgentAnswer::Done { code, out, err, cut } => {
             ui.pass_on(out.bytes(), err.bytes())?;
             if cut {
@@ -39,4 +33,24 @@ pub(crate) fn ask(socket: &Path, ui: &Ui) -> Result<ExitCode> {
         }
         AgentAnswer::Refused(why) => Err(Failure::new(Kind::Refused, escape::printable(why.as_bytes())).untouched()),
     }
+}
+
+/// Has the run carry out these words, of which nothing is shown.
+fn tell(socket: &Path, words: &[&str]) -> Result<()> {
+    let words = words.iter().map(|word| Raw::from(*word)).collect();
+    match put(socket, words, false)? {
+        AgentAnswer::Done { code: 0, .. } => Ok(()),
+        AgentAnswer::Done { err, .. } => Err(Failure::refused(escape::printable(err.bytes()))),
+        AgentAnswer::Refused(why) => Err(Failure::refused(escape::printable(why.as_bytes()))),
+    }
+}
+
+fn put(socket: &Path, argv: Vec<Raw>, color: bool) -> Result<AgentAnswer> {
+    let cwd = std::env::current_dir().map_err(|error| Failure::system("cannot find the current directory", &error))?;
+    let call = AgentCall { argv, cwd: cwd.as_os_str().as_bytes().into(), color };
+    ask_run(socket, &call).map_err(|error| {
+        Failure::system("the run that this command is in does not answer", &error)
+            .untouched()
+            .hint("outside of a run, unset BELAY_AGENT_SOCK")
+    })
 }

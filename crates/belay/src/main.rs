@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let global = cli.global.clone();
     let done = environment.and_then(|environment| {
         match environment.agent_socket.clone().filter(|_| !inside::is_local(&cli.command)) {
-            Some(socket) => inside::ask(&socket, &ui),
+            Some(socket) => inside::ask(&socket, &ui, &cli.command),
             None => commands::run(cli, &Context::new(&ui, environment, global)),
         }
     });

@@ -88,10 +88,11 @@ _belay() {
             belay,hook)
                 cmd="belay__subcmd__hook"
                 ;;
-            belay,install)
-                cmd="belay__subcmd__install"
             belay,import)
                 cmd="belay__subcmd__import"
+                ;;
+            belay,install)
+                cmd="belay__subcmd__install"
                 ;;
             belay,log)
                 cmd="belay__subcmd__log"
@@ -297,10 +298,11 @@ _belay() {
             belay__subcmd__help,hook)
                 cmd="belay__subcmd__help__subcmd__hook"
                 ;;
-            belay__subcmd__help,install)
-                cmd="belay__subcmd__help__subcmd__install"
             belay__subcmd__help,import)
                 cmd="belay__subcmd__help__subcmd__import"
+                ;;
+            belay__subcmd__help,install)
+                cmd="belay__subcmd__help__subcmd__install"
                 ;;
             belay__subcmd__help,log)
                 cmd="belay__subcmd__help__subcmd__log"
@@ -511,6 +513,7 @@ _belay() {
             opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
             opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
             opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions answer supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1158,7 +1161,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__doctor)
-            opts="-C -q -h --fix --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --fix --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1169,6 +1172,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1214,7 +1221,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__export)
-            opts="-f -C -q -h --force --directory --json --color --quiet --yes-really --help"
+            opts="-f -C -q -h --force --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1534,6 +1541,7 @@ _belay() {
             opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
             opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
             opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions answer supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1952,8 +1960,21 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        belay__subcmd__help__subcmd__install)
         belay__subcmd__help__subcmd__import)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__install)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2515,8 +2536,38 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__hook)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__import)
-            opts="-l -d -C -q -h --label --description --directory --json --color --quiet --yes-really --help"
+            opts="-l -d -C -q -h --label --description --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2546,29 +2597,7 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --color)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        belay__subcmd__hook)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --directory)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                -C)
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2584,7 +2613,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__install)
-            opts="-n -C -q -h --all --dry-run --project --no-probe --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            opts="-n -C -q -h --all --dry-run --project --no-probe --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2595,6 +2624,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3593,7 +3626,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__statusline)
-            opts="-C -q -h --directory --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3604,6 +3637,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3759,7 +3796,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__uninstall)
-            opts="-n -C -q -h --all --dry-run --project --directory --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            opts="-n -C -q -h --all --dry-run --project --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3770,6 +3807,10 @@ _belay() {
                     return 0
                     ;;
                 -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1012,6 +1012,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1035,6 +1036,7 @@ _arguments "${_arguments_options[@]}" : \
 '--description=[A longer note]:TEXT:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1308,6 +1310,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1334,6 +1337,7 @@ copilot\:"GitHub Copilot CLI"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1359,6 +1363,7 @@ copilot\:"GitHub Copilot CLI"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1392,6 +1397,7 @@ never\:"Never"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -1414,6 +1420,7 @@ copilot\:"GitHub Copilot CLI"))' \
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
@@ -2452,14 +2459,15 @@ _belay__subcmd__help__subcmd__hook_commands() {
     local commands; commands=()
     _describe -t commands 'belay help hook commands' commands "$@"
 }
-(( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
-_belay__subcmd__help__subcmd__install_commands() {
-    local commands; commands=()
-    _describe -t commands 'belay help install commands' commands "$@"
 (( $+functions[_belay__subcmd__help__subcmd__import_commands] )) ||
 _belay__subcmd__help__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'belay help import commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
+_belay__subcmd__help__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help install commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__log_commands] )) ||
 _belay__subcmd__help__subcmd__log_commands() {
@@ -2668,14 +2676,15 @@ _belay__subcmd__hook_commands() {
     local commands; commands=()
     _describe -t commands 'belay hook commands' commands "$@"
 }
-(( $+functions[_belay__subcmd__install_commands] )) ||
-_belay__subcmd__install_commands() {
-    local commands; commands=()
-    _describe -t commands 'belay install commands' commands "$@"
 (( $+functions[_belay__subcmd__import_commands] )) ||
 _belay__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'belay import commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__install_commands] )) ||
+_belay__subcmd__install_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay install commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__log_commands] )) ||
 _belay__subcmd__log_commands() {

@@ -1,6 +1,9 @@
 //! Named states, as agents know them from git-ref tools: the same names, parameters and answers, kept in belay's store.
+//!
+//! They are about the files of a project: what git knows (HEAD, index, branches, stash) is captured with everything else,
+//! but these tools neither take it back nor show it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use belay_session::store::{FileType, Scope};
 use belay_session::{Error as SessionError, Goal, RewindRequest, Snapshot, SnapshotRequest};
@@ -71,7 +74,15 @@ pub(super) fn list(call: &Call<'_>) -> Result<Reply> {
 pub(super) fn restore(call: &Call<'_>) -> Result<Reply> {
     let target = named(call)?;
     let name = target.label.clone().unwrap_or_default();
-    let request = RewindRequest { goal: Goal::To(Some(target.id.clone())), paths: Vec::new(), mtime: None };
+    let paths = beside_git(call, &target)?;
+    if paths.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(Reply::new(
+            format!("restored snapshot {name} (0 file(s) changed)"),
+            json!({ "name": name, "files": [] }),
+        ));
+    }
+    let goal = Goal::To(Some(target.id.clone()));
+    let request = RewindRequest { goal, paths: paths.unwrap_or_default(), mtime: None };
     let outcome = call.workspace.rewind(&request, call.work, &mut |_| {})?;
     let mut files = Vec::new();
     if let Some(safety) = &outcome.safety {
@@ -80,6 +91,7 @@ pub(super) fn restore(call: &Call<'_>) -> Result<Reply> {
         for change in call.workspace.changes(&before, &after, &Scope::default())? {
             let sides = [&change.before, &change.after];
             let is_file = sides.into_iter().flatten().any(|entry| entry.kind.file_type() != FileType::Dir);
+            let is_file = is_file && !is_git(&change.path);
             if is_file && !change.what().is_nothing() && !change.opaque && !left.contains(change.path.as_slice()) {
                 files.push(words::path(&change.path));
             }
@@ -95,12 +107,28 @@ pub(super) fn restore(call: &Call<'_>) -> Result<Reply> {
     Ok(Reply::new(text, data))
 }
 
+/// What lies at the top of the workspace now or in the snapshot, without the repository; none if there is no repository.
+fn beside_git(call: &Call<'_>, target: &Snapshot) -> Result<Option<Vec<Vec<u8>>>> {
+    let mut names = BTreeSet::new();
+    for tree in [call.workspace.tree(target)?, call.workspace.present(call.work)?] {
+        let entries = call.workspace.list(&tree, b"")?.unwrap_or_default();
+        names.extend(entries.into_iter().map(|entry| entry.name));
+    }
+    let has_git = names.remove(&b".git"[..]);
+    Ok(has_git.then(|| names.into_iter().collect()))
+}
+
+/// Whether a path belongs to the workspace's repository.
+fn is_git(path: &[u8]) -> bool {
+    path.strip_prefix(b".git").is_some_and(|rest| rest.first().is_none_or(|byte| *byte == b'/'))
+}
+
 /// How the present differs from a named snapshot.
 pub(super) fn diff(call: &Call<'_>) -> Result<Reply> {
     let target = named(call)?;
     let before = call.workspace.tree(&target)?;
     let present = call.workspace.present(call.work)?;
-    let patch = (call.patch)(call.workspace, &before, &present)?;
+    let patch = (call.patch)(call.workspace, &before, &present, &|path| !is_git(path))?;
     let data = json!({ "name": target.label, "different": !patch.is_empty() });
     let text = if patch.is_empty() { "no differences".to_owned() } else { patch };
     Ok(Reply::new(text, data))

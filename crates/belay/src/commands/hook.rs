@@ -7,16 +7,19 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use belay_session::store::Quiet;
-use belay_session::{Consent, Heard, Home, Work, Workspace};
+use belay_session::{AgentDeed, Consent, Heard, Home, Work, Workspace};
 use serde_json::Value;
 
 use crate::agents::Agent;
 use crate::agents::word::{Said, understand};
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::ui::Ui;
 
 /// More than this is no event that an agent tells.
 const INPUT_BYTES_MAX: u64 = 64 << 20;
+/// Characters of a prompt that a run is told.
+const PREVIEW_CHARS_MAX: usize = 160;
 
 /// Take in an event of an agent, as JSON on standard input
 ///
@@ -40,12 +43,28 @@ Examples:
 
 /// Takes the event in, and answers as the agent expects.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let problem = take_in(context, &args).err().map(|failure| failure.line());
+    answer(context.ui, args.agent, take_in(context, &args).map(drop))
+}
+
+/// Takes the event in from inside a run, which records everything but what the user asked for: that it is told.
+pub(crate) fn run_inside(ui: &Ui, args: &Args, ask: &dyn Fn(&[&str]) -> Result<()>) -> Result<ExitCode> {
+    let told = args.heard().and_then(|said| match said.map(|said| said.word.deed) {
+        Some(AgentDeed::Prompt(prompt)) => {
+            let preview: String = prompt.chars().take(PREVIEW_CHARS_MAX).collect();
+            ask(&["snapshot", "--quiet", "--turn", &format!("--prompt={preview}")])
+        }
+        _ => Ok(()),
+    });
+    answer(ui, args.agent, told)
+}
+
+fn answer(ui: &Ui, agent: Agent, done: Result<()>) -> Result<ExitCode> {
+    let problem = done.err().map(|failure| failure.line());
     if let Some(problem) = &problem {
-        context.ui.warn(format_args!("this step of the agent is not protected: {problem}"));
+        ui.warn(format_args!("this step of the agent is not protected: {problem}"));
     }
     let problem = problem.map(|problem| format!("belay could not protect this step: {problem}"));
-    if let Some(reply) = args.agent.reply(problem.as_deref()) {
+    if let Some(reply) = agent.reply(problem.as_deref()) {
         let mut out = std::io::stdout().lock();
         // An agent that does not read the answer does not need it.
         let _ = writeln!(out, "{reply}");
@@ -53,12 +72,19 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+impl Args {
+    /// What the agent says, if it concerns belay.
+    fn heard(&self) -> Result<Option<Said>> {
+        let mut input = Vec::new();
+        std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
+        let said: Value = serde_json::from_slice(&input)
+            .map_err(|error| Failure::refused("the agent did not say JSON").because(&error))?;
+        Ok(understand(self.agent, self.event.as_deref(), &said))
+    }
+}
+
 fn take_in(context: &Context<'_>, args: &Args) -> Result<Heard> {
-    let mut input = Vec::new();
-    std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
-    let said: Value = serde_json::from_slice(&input)
-        .map_err(|error| Failure::refused("the agent did not say JSON").because(&error))?;
-    let Some(said) = understand(args.agent, args.event.as_deref(), &said) else { return Ok(Heard::default()) };
+    let Some(said) = args.heard()? else { return Ok(Heard::default()) };
     let home = context.home()?;
     let workspace = open(context, &home, &said)?;
     hear(&workspace, &said).inspect_err(|failure| {

@@ -53,11 +53,17 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 }
 
 /// The differences as `belay diff` shows them in a file.
-fn unified(workspace: &Workspace<'_>, before: &Tree, after: &Tree) -> belay_session::Result<String> {
+fn unified(
+    workspace: &Workspace<'_>,
+    before: &Tree,
+    after: &Tree,
+    is_wanted: &dyn Fn(&[u8]) -> bool,
+) -> belay_session::Result<String> {
     let mut out = Vec::new();
     let comparison = Comparison { workspace, before, after };
     let changes = workspace.changes(before, after, &Scope::default())?;
-    for change in changes.into_iter().filter(|change: &Change| !change.opaque).flat_map(patch::split_retyped) {
+    let wanted = changes.into_iter().filter(|change: &Change| !change.opaque && is_wanted(&change.path));
+    for change in wanted.flat_map(patch::split_retyped) {
         let written = patch::write_change(&mut out, &comparison, &change, CONTEXT, true);
         written.map_err(|failure| Error::Output(std::io::Error::other(failure.line())))?;
     }

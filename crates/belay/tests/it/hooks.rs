@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::jailed::has_namespaces;
 use crate::world::{Ran, World};
 
 /// Tells an event, as the agent would.
@@ -141,4 +142,21 @@ fn a_repository_is_the_workspace_of_whoever_works_somewhere_in_it() {
     tell(&mut world, "claude", &said);
     let list = world.json(&["workspaces"]);
     assert_eq!(list["workspaces"][0]["path"], json!(world.workspace.path()), "{list}");
+}
+
+#[test]
+fn inside_a_jail_a_prompt_is_a_turn_of_the_run() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let script = "tell() { echo \"{\\\"session_id\\\":\\\"s\\\",\\\"hook_event_name\\\":\\\"$1\\\",\\\"prompt\\\":\\\"$2\\\"}\" | belay hook claude; }; \
+                  tell UserPromptSubmit 'from inside' && echo two > a.txt && tell PreToolUse && tell Stop";
+    let ran = world.belay(&["run", "-q", "--isolation", "jail", "--", "sh", "-c", script]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran}");
+    let blame = world.json(&["blame", "a.txt"]);
+    assert_eq!(blame[0]["by"][0]["prompt"], json!("from inside"), "{blame}");
+    world.ok(&["undo", "@turn-1", "-y"]);
+    assert_eq!(world.read("a.txt"), "one\n");
 }

@@ -149,6 +149,35 @@ fn the_four_named_tools_answer_to_the_letter() {
 }
 
 #[test]
+fn the_named_tools_leave_what_git_knows_alone() {
+    let world = World::new();
+    let git = |words: &[&str]| {
+        let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.invalid"];
+        let mut git = std::process::Command::new("git");
+        let output = git.args(identity).args(words).current_dir(world.workspace.path()).output().expect("git starts");
+        assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    git(&["init", "-q"]);
+    world.workspace.file("a.txt", "v1\n");
+    let mut client = client(&world);
+    client.ok("snapshot_create", json!({"name": "s1"}));
+    world.workspace.file("a.txt", "v2\n").file("b.txt", "b\n");
+    git(&["add", "."]);
+    git(&["commit", "-qm", "later"]);
+    world.workspace.file("b.txt", "dirty\n");
+    git(&["stash", "-q"]);
+    let known = |git: &dyn Fn(&[&str]) -> String| (git(&["rev-parse", "HEAD", "refs/stash"]), git(&["ls-files", "-s"]));
+    let before = known(&git);
+    let (diff, _) = client.ok("snapshot_diff", json!({"name": "s1"}));
+    assert!(diff.contains("+v2") && !diff.contains(".git/"), "{diff}");
+    let (restored, _) = client.ok("snapshot_restore", json!({"name": "s1"}));
+    assert_eq!(restored, "restored snapshot s1 (2 file(s) changed):\na.txt\nb.txt");
+    assert_eq!((world.read("a.txt").as_str(), world.has("b.txt")), ("v1\n", false));
+    assert_eq!(known(&git), before, "HEAD, stash and index are as they were");
+}
+
+#[test]
 fn status_log_blame_and_undo_of_a_turn_tell_of_runs_and_turns() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n");
