@@ -162,14 +162,14 @@ fn one_that_is_told_to_stop_half_way_goes_on_with_the_next_command() {
     bed.ws.file("kept", "1");
     let good = bed.snap();
     let before = bed.ws.walk();
-    for number in 0..200 {
+    for number in 0..600 {
         bed.ws.file(format!("new{}/{number}", number % 3), "2");
     }
     let wreck = bed.ws.walk();
     let files = || bed.ws.walk().len();
     let request = crate::bed::request(Goal::To(Some(good.id.clone())), &[]);
     let is_half = |error: &Error| matches!(error, Error::Store(belay_session::store::Error::HalfDone));
-    let halt = Impatient::after(300);
+    let halt = Impatient::after(700);
     let result = bed.open().rewind(&request, halt.work(), &mut |_| {});
     assert!(result.as_ref().is_err_and(is_half), "{:?}", result.err());
     assert!(files() < wreck.len() && files() > before.len(), "{} paths", files());
@@ -177,8 +177,9 @@ fn one_that_is_told_to_stop_half_way_goes_on_with_the_next_command() {
     assert_eq!(waiting.iter().map(|one| &one.target).collect::<Vec<_>>(), [&good.id]);
     let mut stops = 0;
     loop {
-        let halt = Impatient::after(150);
         let seen = files();
+        // It is looked at first, then goes on.
+        let halt = Impatient::after(seen as i64 + 30);
         match bed.open().recover(halt.work()) {
             Err(error) if is_half(&error) => stops += 1,
             result => break assert_eq!(result.unwrap().len(), 1),
