@@ -17,15 +17,11 @@ use crate::ui::table::Table;
 /// The record is an SQLite database: fs_events, exec_events, snapshot_events, net_events, mcp_calls, model_calls, and
 /// events with everything in JSON. One statement that only reads is answered, also while the run goes on.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, override_usage = "belay sql [OPTIONS] [RUN] <SQL>")]
 pub(crate) struct Args {
-    /// The run: an id or its beginning, a label, @latest, @-2
-    #[arg(value_name = "RUN")]
-    run: String,
-
-    /// The question
-    #[arg(value_name = "SQL")]
-    sql: String,
+    /// The run, an id or its beginning, a label, @latest or @-2, and the question; of the latest run if none is named
+    #[arg(value_names = ["RUN", "SQL"], num_args = 1..=2, required = true)]
+    words: Vec<String>,
 
     /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
@@ -34,7 +30,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  belay sql @latest \"SELECT action, count(*) FROM fs_events GROUP BY action\"
+  belay sql \"SELECT action, count(*) FROM fs_events GROUP BY action\"
   belay sql @latest \"SELECT number, command, args FROM exec_events WHERE exit_code <> 0\"
   belay sql run_k8m2p1x0 \"SELECT * FROM snapshot_events\" --json
   belay sql @latest \"SELECT name FROM pragma_table_info('fs_events')\"";
@@ -42,9 +38,14 @@ Examples:
 /// Prints the answer.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let run = past::find(context, &home, Some(&args.run))?;
+    let (run, sql) = match args.words.as_slice() {
+        [run, sql] => (Some(run.as_str()), sql),
+        [sql, ..] => (None, sql),
+        [] => unreachable!("at least one word is required"),
+    };
+    let run = past::find(context, &home, run)?;
     let journal = home.journal(&run)?;
-    let answer = journal.query(&args.sql).map_err(belay_session::Error::from)?;
+    let answer = journal.query(sql).map_err(belay_session::Error::from)?;
     let mut out = context.ui.paged();
     if context.ui.json {
         for row in &answer.rows {
