@@ -17,11 +17,15 @@ use crate::ui::table::Table;
 /// The record is an SQLite database: fs_events, exec_events, snapshot_events, net_events, mcp_calls, model_calls, and
 /// events with everything in JSON. One statement that only reads is answered, also while the run goes on.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES, override_usage = "belay sql [OPTIONS] [RUN] <SQL>")]
+#[command(after_long_help = EXAMPLES, allow_missing_positional = true)]
 pub(crate) struct Args {
-    /// The run, an id or its beginning, a label, @latest or @-2, and the question; of the latest run if none is named
-    #[arg(value_names = ["RUN", "SQL"], num_args = 1..=2, required = true)]
-    words: Vec<String>,
+    /// The run: an id or its beginning, a label, @latest, @-2; the latest by default
+    #[arg(value_name = "RUN")]
+    run: Option<String>,
+
+    /// The question
+    #[arg(value_name = "SQL")]
+    sql: String,
 
     /// Print comma-separated values
     #[arg(long, conflicts_with = "json")]
@@ -38,14 +42,9 @@ Examples:
 /// Prints the answer.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let (run, sql) = match args.words.as_slice() {
-        [run, sql] => (Some(run.as_str()), sql),
-        [sql, ..] => (None, sql),
-        [] => unreachable!("at least one word is required"),
-    };
-    let run = past::find(context, &home, run)?;
+    let run = past::find(context, &home, args.run.as_deref())?;
     let journal = home.journal(&run)?;
-    let answer = journal.query(sql).map_err(belay_session::Error::from)?;
+    let answer = journal.query(&args.sql).map_err(belay_session::Error::from)?;
     let mut out = context.ui.paged();
     if context.ui.json {
         for row in &answer.rows {
