@@ -99,4 +99,7 @@ pub use belay_jail as jail;
 pub use belay_journal as journal;
 pub use belay_store as store;
 
-pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size, wait_readable};
+pub use belay_sys::{
+    RawMode, catch_signals, is_findable, is_foreground, on_interrupt, suspend_job, suspend_self, terminal_size,
+    wait_readable,
+};

@@ -28,6 +28,7 @@ mod wire;
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use belay_event::{Event, Raw};
 
@@ -56,6 +57,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A signal stopped the command, at this time.
+    ChildStopped(Instant),
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
     /// A jail refused a call.

@@ -278,7 +278,7 @@ pub(super) fn hold(
         env,
         directory: command.cwd.to_owned(),
         stdio: Some(command.stdio),
-        session: true,
+        foreground: true,
         dies_with_parent: true,
         tracer: command.tracer,
     };
