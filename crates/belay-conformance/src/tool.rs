@@ -70,7 +70,7 @@ impl Tool {
             let last = [verb, "{workspace}", "{store}"].map(OsString::from);
             Call::Words(words.iter().cloned().chain(last).collect())
         };
-        let name = words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let name = words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         Tool { name, snapshot: call("snapshot"), restore: call("restore"), set: Vec::new(), unset: Vec::new() }
     }
 }

@@ -125,7 +125,8 @@ impl Args {
             let absolute = std::path::absolute(program);
             words[0] = absolute.map_err(|error| Failure::system("cannot find the current directory", &error))?.into();
         }
-        Ok(vec![Tool::of_program(&words)])
+        let name = self.tools.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        Ok(vec![Tool { name, ..Tool::of_program(&words) }])
     }
 
     fn properties(&self) -> Result<Vec<&'static Property>> {
