@@ -55,7 +55,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use agent::{AgentDeed, AgentWord, Heard, Missed};
+pub use agent::{AgentDeed, AgentWord, Heard, Missed, Unhooked};
 pub use archive::Packing;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};

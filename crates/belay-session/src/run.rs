@@ -45,6 +45,7 @@ pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
+pub(crate) use still::Still;
 pub use wire::{Answer, Deed, Farewell, Frame, Request};
 
 /// Whatever wakes the loop.
