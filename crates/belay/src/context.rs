@@ -53,7 +53,9 @@ impl<'u> Context<'u> {
 
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
-        let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone: environment::zone() };
+        let git_ignore = self.environment.git_ignore.clone();
+        let (clock, ids) = (Clock::system(), Ids::random());
+        let options = HomeOptions { algorithm, clock, ids, zone: environment::zone(), git_ignore };
         Ok(Home::open(&self.environment.home, options)?)
     }
 
