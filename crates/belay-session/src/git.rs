@@ -23,11 +23,13 @@ mod tree;
 use belay_store::{Assembly, Coverage, Filter, Gap, Hash, Ignored, Lock, Manifest, Time, View};
 use jiff::Timestamp;
 
+pub use config::excludes_file;
+pub(crate) use id::Format;
 pub use id::GitId;
 pub use lay::{NotInGit, WhyNotInGit};
 pub use refs::SNAPSHOT_REFS;
 
-use id::Kind as ObjectKind;
+pub(crate) use id::Kind as ObjectKind;
 use ids::Ids;
 use lay::Lay;
 use over::Over;
@@ -35,6 +37,7 @@ use place::Repository;
 use tree::Commit;
 
 use crate::error::{Error, Result};
+use crate::import::{ImportRequest, Imported};
 use crate::present::{Stored, Tree};
 use crate::record::{Kind, Origin, Snapshot};
 use crate::snapshot::SnapshotRequest;
@@ -45,6 +48,8 @@ const COMMIT_BYTES_MAX: u64 = 64 << 20;
 const OUTER_HEADER: &str = "belay-filter";
 /// What was there and is not in the commit.
 const COVERAGE_HEADER: &str = "belay-coverage";
+/// What is left of its time, after the second.
+const NANOS_HEADER: &str = "belay-nanos";
 const TAGS_MAX: usize = 5;
 
 /// A named snapshot in the repository.
@@ -120,8 +125,16 @@ impl Workspace<'_> {
         let Some(repository) = self.repository()? else { return Ok(Vec::new()) };
         let mut refs = Vec::new();
         for (name, id) in repository.snapshot_refs()? {
-            let (commit, read) = repository.commit(&id)?;
-            refs.push(GitRef { name, commit, at: moment(read.at), message: text(&read.message) });
+            // One that nobody can read does not hide the others.
+            refs.push(repository.commit(&id).map_or_else(
+                |error| GitRef {
+                    name: name.clone(),
+                    commit: id,
+                    at: Timestamp::UNIX_EPOCH,
+                    message: error.to_string(),
+                },
+                |(commit, read)| GitRef { name: name.clone(), commit, at: moment(&read), message: text(&read.message) },
+            ));
         }
         refs.sort_by(|a, b| b.at.cmp(&a.at).then_with(|| a.name.cmp(&b.name)));
         Ok(refs)
@@ -160,18 +173,19 @@ impl Workspace<'_> {
         .lay(&manifest.root)?;
         ids.save(self.home.disk(), &self.file("git-ids"));
         let outer = if request.all { Filter::everything() } else { filter };
+        let at = self.home.options.clock.now();
         let extra = vec![
+            (NANOS_HEADER.to_owned(), at.subsec_nanosecond().to_string()),
             (OUTER_HEADER.to_owned(), hex(&outer.encode())),
             (COVERAGE_HEADER.to_owned(), hex(&laid.coverage().encode())),
         ];
-        let at = self.home.options.clock.now();
-        let message = format!("{}\n", request.message.trim_end()).into_bytes();
+        let message = message(&request.message);
         let commit = Commit { tree: laid.tree, at: at.as_second(), message, extra };
         let id = repository.add_commit(&commit)?;
         repository.objects.sync()?;
         repository.create_ref(&request.name, &id)?;
         let name = request.name.clone();
-        let git_ref = GitRef { name, commit: id, at: moment(commit.at), message: text(&commit.message) };
+        let git_ref = GitRef { name, commit: id, at: moment(&commit), message: text(&commit.message) };
         Ok(Committed { git_ref, files: laid.files, left: laid.left, is_index_partial: tracked.is_partial })
     }
 
@@ -206,7 +220,15 @@ impl Workspace<'_> {
         ids.save(self.home.disk(), &self.file("git-ids"));
         let (key, manifest) = assembly.finish(&filter, &coverage_of(&read, gaps))?;
         let (stored_bytes, held) = batch.finish()?;
-        Ok(FromGit { commit, tree: Tree::stored(manifest), present, key, stored_bytes, full_name, _held: held })
+        let format = repository.objects.format();
+        let (tree, present) = (Tree::stored(manifest).named_by(format), present.named_by(format));
+        Ok(FromGit { commit, tree, present, key, stored_bytes, full_name, _held: held })
+    }
+
+    /// Whether a restore of the ref would change something.
+    pub fn differs(&self, from: &FromGit) -> Result<bool> {
+        let plan = self.plan_between(from.present.tree.manifest(), from.tree.manifest(), &[])?;
+        Ok(!plan.steps.is_empty())
     }
 
     /// Lists what a ref was laid out as in the timeline; the same again if it is there.
@@ -228,6 +250,15 @@ impl Workspace<'_> {
             ..SnapshotRequest::default()
         };
         self.name_tree(from.tree.manifest(), from.key, from.stored_bytes, &request)
+    }
+
+    /// Makes a snapshot of a ref.
+    pub fn import_git_ref(&self, name: &str, request: ImportRequest, work: Work<'_>) -> Result<Imported> {
+        if let Some(label) = &request.label {
+            self.timeline()?.check_label(label)?;
+        }
+        let from = self.read_git_ref(name, work)?;
+        Ok(Imported { snapshot: self.adopt(&from, request.label, request.description)?, is_verified: false })
     }
 
     /// What git leaves out of this workspace, but for its ignore files.
@@ -296,8 +327,16 @@ fn full_name(name: &str) -> String {
     if name == "HEAD" || name.starts_with("refs/") { name.to_owned() } else { format!("{SNAPSHOT_REFS}{name}") }
 }
 
-fn moment(seconds: i64) -> Timestamp {
-    Timestamp::from_second(seconds).unwrap_or(Timestamp::UNIX_EPOCH)
+/// When a commit was made; git's own time is in seconds.
+fn moment(commit: &Commit) -> Timestamp {
+    let nanos = commit.header(NANOS_HEADER).and_then(|nanos| nanos.parse().ok()).unwrap_or(0);
+    Timestamp::new(commit.at, nanos).or_else(|_| Timestamp::from_second(commit.at)).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// A message as git stores it: no byte that ends a text, and a whole last line.
+fn message(text: &str) -> Vec<u8> {
+    let text = text.trim_end().replace('\0', " ");
+    if text.is_empty() { Vec::new() } else { format!("{text}\n").into_bytes() }
 }
 
 fn text(message: &[u8]) -> String {

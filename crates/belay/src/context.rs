@@ -70,6 +70,16 @@ impl<'u> Context<'u> {
         Ok(home)
     }
 
+    /// The name by which a snapshot is found; a git ref (`refs/…`) becomes a snapshot first.
+    pub(crate) fn snapshot_name(&self, workspace: &Workspace<'_>, name: String) -> Result<String> {
+        if !name.starts_with("refs/") {
+            return Ok(name);
+        }
+        let meter = self.ui.meter("Looking");
+        let from = workspace.read_git_ref(&name, self.work(&meter))?;
+        Ok(workspace.adopt(&from, None, None)?.id)
+    }
+
     /// The directory that the command is about: `-C DIR`, or the current one.
     pub(crate) fn directory(&self) -> Result<PathBuf> {
         match &self.global.directory {

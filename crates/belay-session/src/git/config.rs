@@ -47,6 +47,13 @@ pub(super) fn layout(text: &[u8]) -> Result<Layout, String> {
     Ok(layout)
 }
 
+/// The ignore file that a user's own configuration names for all repositories.
+pub fn excludes_file(text: &[u8]) -> Option<String> {
+    let mut all = settings(text).ok()?.into_iter().rev();
+    let (.., path) = all.find(|(section, key, _)| section == "core" && key == "excludesfile")?;
+    String::from_utf8(path).ok()
+}
+
 /// Section, key and value of each line; a section with a subsection has a name that no section has.
 fn settings(text: &[u8]) -> Result<Vec<(String, String, Vec<u8>)>, String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);

@@ -55,6 +55,8 @@ pub enum WhyNotInGit {
     EmptyDir,
     /// Git ignores it.
     Ignored,
+    /// It can be made again, and so the snapshot did not take it.
+    Regenerable,
     /// Permissions other than those that git knows: only whether it may be executed is kept.
     Mode,
     /// Extended attributes or an ACL, which are not kept.
@@ -79,7 +81,7 @@ pub(crate) struct Laid {
 impl Laid {
     /// What its restore must not take for new, because it was there and is not in it.
     pub(crate) fn coverage(&self) -> Coverage {
-        let lost = self.left.iter().filter(|left| left.why.is_loss());
+        let lost = self.left.iter().filter(|left| left.why.is_loss() || left.why == WhyNotInGit::Regenerable);
         let gap = |left: &NotInGit| Gap { path: left.path.clone(), kind: GapKind::OverLimit, detail: String::new() };
         Coverage { gaps: lost.map(gap).collect() }
     }
@@ -199,7 +201,7 @@ impl Layer<'_, '_> {
                 self.items.insert(path, Item { mode: Mode::Symlink, id });
             }
             EntryKind::Opaque { reason: Opaque::Regenerable | Opaque::GitIgnored, .. } => {
-                self.leave(&path, WhyNotInGit::Ignored);
+                self.leave(&path, WhyNotInGit::Regenerable);
             }
             EntryKind::Opaque { .. } => self.leave(&path, WhyNotInGit::NotCaptured),
             EntryKind::Fifo | EntryKind::Socket | EntryKind::CharDevice(_) | EntryKind::BlockDevice(_) => {
@@ -368,9 +370,7 @@ fn pour(view: View<'_>, size: u64, content: &Content, take: &mut dyn FnMut(&[u8]
 
 fn ignore_text(view: View<'_>, entry: Option<&Entry>) -> Result<Option<Vec<u8>>> {
     match entry.map(|entry| &entry.kind) {
-        Some(EntryKind::File { size, content }) if *size <= IGNORE_BYTES_MAX => {
-            Ok(Some(view.bytes(*size, content)?))
-        }
+        Some(EntryKind::File { size, content }) if *size <= IGNORE_BYTES_MAX => Ok(Some(view.bytes(*size, content)?)),
         _ => Ok(None),
     }
 }

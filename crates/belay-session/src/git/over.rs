@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use belay_store::{
-    AssumeAll, Assembly, Entry, FileType, Filter, Gap, GapKind, Hash, Judge, Kind as EntryKind, Links, Meta, Opaque,
+    Assembly, AssumeAll, Entry, FileType, Filter, Gap, GapKind, Hash, Judge, Kind as EntryKind, Links, Meta, Opaque,
     Rules, Time, Verdict, View,
 };
 
@@ -66,7 +66,8 @@ impl Over<'_> {
     pub(crate) fn lay(&mut self, tree: GitId, into: &mut Assembly<'_>) -> Result<Vec<Gap>> {
         let judge = self.filter.judge()?;
         let numbered = self.links.groups.iter().enumerate();
-        let groups = numbered.flat_map(|(number, group)| group.iter().map(move |path| (path.clone(), number))).collect();
+        let groups =
+            numbered.flat_map(|(number, group)| group.iter().map(move |path| (path.clone(), number))).collect();
         let (root, rules) = (self.present.clone(), judge.rules());
         let mut layer = Layer {
             over: self,

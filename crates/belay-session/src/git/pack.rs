@@ -77,7 +77,8 @@ impl Pack {
         if start[..8] != INDEX_START {
             return Err(io::Error::other("its index is of another version than 2"));
         }
-        let fanout: Vec<u32> = start[8..].chunks_exact(4).map(|four| u32::from_be_bytes(four.try_into().expect("four"))).collect();
+        let fanout: Vec<u32> =
+            start[8..].chunks_exact(4).map(|four| u32::from_be_bytes(four.try_into().expect("four"))).collect();
         if !fanout.is_sorted() {
             return Err(io::Error::other("its index is damaged"));
         }

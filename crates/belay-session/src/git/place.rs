@@ -48,7 +48,9 @@ impl Repository {
                 (git.try_clone().map_err(failed("open .git"))?, git)
             }
             Ok(FileType::File) => elsewhere(workspace, path)?,
-            Ok(_) => return Err(unusable("its .git is neither a directory nor a file, and belay follows no links there")),
+            Ok(_) => {
+                return Err(unusable("its .git is neither a directory nor a file, and belay follows no links there"));
+            }
         };
         let has = |root: &Root, name: &[u8]| root.dir_path_only(b"").and_then(|dir| dir.stat(name)).is_ok();
         if !has(&own, b"HEAD") || !has(&common, b"objects") || !has(&common, b"refs") {
@@ -81,7 +83,8 @@ fn elsewhere(workspace: &Root, path: &Path) -> Result<(Root, Root)> {
         let shown = target.display().to_string().escape_debug().to_string();
         unusable(format!("its .git leads to {shown}, which does not lead back here"))
     };
-    let line = |name: &[u8]| read_file(&own, name, LINE_BYTES_MAX).map_err(failed("read the directory that .git names"));
+    let line =
+        |name: &[u8]| read_file(&own, name, LINE_BYTES_MAX).map_err(failed("read the directory that .git names"));
     let Some(common) = line(b"commondir")? else {
         // A submodule: its configuration names the files it belongs to.
         let worktree = layout(&own)?.worktree.ok_or_else(astray)?;

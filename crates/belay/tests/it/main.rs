@@ -11,6 +11,7 @@ mod ephemeral;
 mod erasing;
 mod forks;
 mod full_disk;
+mod git_refs;
 mod held;
 mod hooks;
 mod hostile;
