@@ -42,7 +42,7 @@ fn tree_by_git(directory: &Path) -> String {
         Ok(bytes) => std::fs::write(index.path(), bytes).expect("a copy of the index"),
         Err(_) => std::fs::remove_file(index.path()).expect("an index that is not there"),
     }
-    let mut in_index = |words: &[&str]| ran(git(directory).args(words).env("GIT_INDEX_FILE", index.path()));
+    let in_index = |words: &[&str]| ran(git(directory).args(words).env("GIT_INDEX_FILE", index.path()));
     in_index(&["add", "--all"]);
     in_index(&["write-tree"]).trim().to_owned()
 }
@@ -390,7 +390,7 @@ fn refs_are_listed_compared_restored_exported_and_imported_by_hand() {
     assert!(diff.contains("-v1\n+v2\n"), "{diff}");
     world.ok(&["rollback", first, "-y"]);
     assert_eq!(world.read("a.txt"), "v1\n");
-    world.ok(&["undo"]);
+    world.ok(&["undo", "-y"]);
     assert_eq!(world.read("a.txt"), "v2\n");
     world.ok(&["restore", first, "a.txt", "-y"]);
     assert_eq!(world.read("a.txt"), "v1\n");
@@ -411,7 +411,7 @@ fn nothing_that_a_hostile_repository_names_is_run_or_reached() {
     let mut command = world.command(&["mcp"]);
     command.current_dir(enemy.path()).env("BELAY_HOME", enemy.workspace().home()).env("BELAY_AGENTS__NAMED", "git");
     let mut agent = Client::greet(command, CURRENT).0;
-    let (text, data) = agent.ok("snapshot_create", json!({"name": "s1", "description": "a\u{0}b\nc"}));
+    let (text, data) = agent.ok("snapshot_create", json!({"name": "s1", "description": "a\tb\nc"}));
     assert!(text.contains("not in it"), "{text}");
     assert!(data["left_out"].as_array().is_some_and(|left| left.contains(&json!("endless"))), "{data}");
     enemy.workspace().file("README.md", "changed\n").file("brand new", "x\n");
