@@ -26,6 +26,7 @@ mod fork;
 #[cfg(test)]
 #[path = "fuzz/tests.rs"]
 mod fuzz;
+mod git;
 mod history;
 mod home;
 mod identity;
@@ -70,6 +71,7 @@ pub use error::{Error, Result};
 pub use export::Exported;
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
+pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
