@@ -6,6 +6,7 @@
 
 mod bell;
 mod beside;
+pub mod btrfs;
 mod cgroup;
 mod dir;
 pub mod fanotify;
@@ -29,6 +30,7 @@ mod signals;
 mod spawn;
 mod stat;
 mod wait;
+pub mod zfs;
 
 pub use bell::Bell;
 pub use beside::Beside;

@@ -17,6 +17,7 @@ mod transcript;
 mod user;
 mod walk;
 mod workspace;
+mod zfs;
 
 pub use compare::{Ignore, assert_same_tree, assert_same_world, diff_worlds};
 pub use disk::SmallDisk;
@@ -29,6 +30,7 @@ pub use transcript::Transcript;
 pub use user::{OrdinaryUser, as_user, is_root};
 pub use walk::{Kind, Seen, World, walk};
 pub use workspace::TempWorkspace;
+pub use zfs::ZfsPool;
 
 use std::io::Write;
 
