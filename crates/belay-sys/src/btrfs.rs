@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
-use rustix::ioctl::{Getter, Opcode, Setter, opcode};
+use rustix::ioctl::{Getter, Opcode, Setter, Updater, opcode};
 
 use crate::dir::Dir;
 use crate::filesystem::{FileSystem, FileSystemKind};
@@ -34,6 +34,8 @@ const SNAPSHOT_CREATE: Opcode = opcode::write::<VolumeArguments>(GROUP, 23);
 const FLAGS_READ: Opcode = opcode::read::<u64>(GROUP, 25);
 const FLAGS_WRITE: Opcode = opcode::write::<u64>(GROUP, 26);
 const INFO: Opcode = opcode::read::<RawInfo>(GROUP, 60);
+const FILE_SYSTEM_INFO: Opcode = opcode::read::<RawFileSystem>(GROUP, 31);
+const INNER: Opcode = opcode::read_write::<RawInner>(GROUP, 61);
 const DESTROY: Opcode = opcode::write::<VolumeArguments>(GROUP, 63);
 
 /// `struct btrfs_ioctl_vol_args_v2`
@@ -64,6 +66,23 @@ struct RawInfo {
     received: u64,
     times: [[u64; 2]; 4],
     reserved: [u64; 8],
+}
+
+/// `struct btrfs_ioctl_fs_info_args`
+#[repr(C)]
+struct RawFileSystem {
+    devices: [u64; 2],
+    id: [u8; 16],
+    rest: [u64; 124],
+}
+
+/// `struct btrfs_ioctl_get_subvol_rootref_args`
+#[repr(C)]
+struct RawInner {
+    id_min: u64,
+    found: [[u64; 2]; 255],
+    count: u8,
+    unused: [u8; 7],
 }
 
 /// What a subvolume is.
@@ -114,6 +133,25 @@ pub fn subvolume(dir: BorrowedFd<'_>) -> io::Result<Subvolume> {
         created_generation: raw.created,
         is_readonly: raw.flags & RECORDED_READ_ONLY != 0,
     })
+}
+
+/// The name for ever of the whole file system that holds the open directory; all its subvolumes share it.
+pub fn file_system_id(dir: BorrowedFd<'_>) -> io::Result<[u8; 16]> {
+    // SAFETY: the kernel fills a structure of the layout that the number names.
+    let raw: RawFileSystem = unsafe { rustix::ioctl::ioctl(dir, Getter::<FILE_SYSTEM_INFO, RawFileSystem>::new())? };
+    Ok(raw.id)
+}
+
+/// Whether other subvolumes lie inside the one that holds the open directory; needs Linux 4.18.
+pub fn has_subvolumes_inside(dir: BorrowedFd<'_>) -> io::Result<bool> {
+    let mut raw = Box::new(RawInner { id_min: 0, found: [[0; 2]; 255], count: 0, unused: [0; 7] });
+    // SAFETY: the structure has the layout that the number names and outlives the call.
+    match unsafe { rustix::ioctl::ioctl(dir, Updater::<INNER, _>::new(&mut *raw)) } {
+        Ok(()) => Ok(raw.count > 0),
+        // There are more than fit.
+        Err(Errno::OVERFLOW) => Ok(true),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Takes a read-only snapshot of the subvolume whose root `source` is, as the new entry `name` of `into`.

@@ -19,6 +19,7 @@ mod interrupt;
 mod limits;
 mod lock;
 mod map;
+mod mounts;
 mod pidfd;
 mod process;
 pub mod ptrace;
@@ -47,6 +48,7 @@ pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
+pub use mounts::mounts_beneath;
 pub use pidfd::{
     Exit, Process, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_hangup,
 };

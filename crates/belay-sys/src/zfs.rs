@@ -6,11 +6,11 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::mounts::mounts;
 use crate::root::Root;
 
 /// Where distributions put the command.
@@ -51,14 +51,12 @@ impl Seen {
 /// The data set whose topmost directory this is; none for anything else.
 pub fn dataset_at(dir: &Root) -> io::Result<Option<Dataset>> {
     let own = dir.dir_path_only(b"")?.stat_self()?;
-    let table = fs::read("/proc/self/mountinfo")?;
-    let mounts = table.split(|byte| *byte == b'\n').filter_map(Mount::parse);
-    let Some(mount) = mounts.filter(|mount| mount.id == own.mount_id).last() else { return Ok(None) };
+    let Some(mount) = mounts()?.into_iter().rfind(|mount| mount.id == own.mount_id) else { return Ok(None) };
     let Ok(name) = String::from_utf8(mount.source) else { return Ok(None) };
     if !TYPES.contains(&mount.kind.as_slice()) || !is_dataset(&name) {
         return Ok(None);
     }
-    let mounted_at = PathBuf::from(std::ffi::OsString::from_vec(mount.point));
+    let mounted_at = mount.point;
     let top = fs::metadata(&mounted_at)?;
     Ok(((top.dev(), top.ino()) == (own.dev, own.ino)).then_some(Dataset { name, mounted_at }))
 }
@@ -75,10 +73,20 @@ pub fn exists(dataset: &str, name: &str) -> io::Result<bool> {
     Ok(listed.lines().any(|line| line == full))
 }
 
+/// Whether the data set has a control directory, in which its snapshots can be seen.
+pub fn shows_snapshots(dataset: &Dataset) -> bool {
+    fs::read_dir(dataset.mounted_at.join(".zfs/snapshot")).is_ok()
+}
+
+/// Where the control directory shows a snapshot.
+pub fn shown_at(dataset: &Dataset, name: &str) -> PathBuf {
+    dataset.mounted_at.join(".zfs/snapshot").join(name)
+}
+
 /// Makes the files of a snapshot visible; `mount` is where a clone goes if that is the only way, and is made then.
 pub fn show(dataset: &Dataset, name: &str, mount: &Path) -> io::Result<Seen> {
     let snapshot = full(&dataset.name, name)?;
-    let controlled = dataset.mounted_at.join(".zfs/snapshot").join(name);
+    let controlled = shown_at(dataset, name);
     // A listing mounts it where that has not happened yet.
     if fs::read_dir(&controlled).is_ok() {
         return Ok(Seen::Controlled(controlled));
@@ -149,60 +157,9 @@ fn ask(words: &[&str]) -> io::Result<String> {
     Err(io::Error::new(kind, format!("zfs {}: {}", words[0], said.trim().replace('\n', "; "))))
 }
 
-/// A line of the table of mounts.
-struct Mount {
-    id: u64,
-    point: Vec<u8>,
-    kind: Vec<u8>,
-    source: Vec<u8>,
-}
-
-impl Mount {
-    fn parse(line: &[u8]) -> Option<Mount> {
-        let mut words = line.split(|byte| *byte == b' ');
-        let id = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
-        let point = unescape(words.nth(3)?);
-        // Between the options and the type are any number of words, then a hyphen.
-        let mut rest = words.skip_while(|word| *word != b"-").skip(1);
-        Some(Mount { id, point, kind: rest.next()?.to_vec(), source: unescape(rest.next()?) })
-    }
-}
-
-/// Spaces and their like are written as a backslash and three octal digits.
-fn unescape(text: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while at < text.len() {
-        let digits = text
-            .get(at + 1..at + 4)
-            .filter(|digits| text[at] == b'\\' && digits.iter().all(|d| (b'0'..=b'7').contains(d)));
-        match digits {
-            Some(digits) => {
-                out.push(digits.iter().fold(0_u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')));
-                at += 4;
-            }
-            None => {
-                out.push(text[at]);
-                at += 1;
-            }
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_of_the_table_is_read() {
-        let line = br"36 35 98:0 / /mnt/a\040b rw,noatime master:1 - fuse.zfs tank/my\040data rw,errors=continue";
-        let mount = Mount::parse(line).unwrap();
-        assert_eq!((mount.id, mount.kind.as_slice()), (36, &b"fuse.zfs"[..]));
-        assert_eq!((mount.point.as_slice(), mount.source.as_slice()), (&b"/mnt/a b"[..], &b"tank/my data"[..]));
-        assert!(Mount::parse(b"").is_none());
-        assert!(Mount::parse(b"36 35 98:0 / /mnt").is_none());
-    }
 
     #[test]
     fn only_snapshots_can_be_named() {

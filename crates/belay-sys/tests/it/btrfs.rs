@@ -46,6 +46,10 @@ fn the_root_of_a_subvolume_is_known() {
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "a snapshot of what is around it was taken: {error}");
     assert_eq!(names(&open(disk.path())), [b"work"]);
     assert!(btrfs::subvolume(open(Path::new("/proc")).as_fd()).is_err());
+    let id = btrfs::file_system_id(own.as_fd()).unwrap();
+    assert_eq!(id, btrfs::file_system_id(open(disk.path()).as_fd()).unwrap());
+    let other = SmallDisk::btrfs(BYTES).unwrap();
+    assert_ne!(id, btrfs::file_system_id(open(other.path()).as_fd()).unwrap());
 }
 
 #[test]
@@ -91,6 +95,8 @@ fn a_subvolume_inside_leaves_a_stub() {
     let Some((disk, work)) = world() else { return };
     run(Command::new("btrfs").args(["-q", "subvolume", "create"]).arg(work.join("inner")));
     fs::write(work.join("inner/file"), "x").unwrap();
+    assert!(btrfs::has_subvolumes_inside(open(&work).as_fd()).unwrap());
+    assert!(!btrfs::has_subvolumes_inside(open(&work.join("inner")).as_fd()).unwrap());
     btrfs::snapshot(open(&work).as_fd(), &open(disk.path()), b"snap").unwrap();
     let stub = open(&disk.path().join("snap/inner"));
     assert!(btrfs::is_stub(stub.as_fd()).unwrap() && names(&stub).is_empty());
