@@ -9,6 +9,7 @@
 
 mod agent;
 mod archive;
+mod backend;
 mod bisect;
 mod blame;
 mod blend;
@@ -57,6 +58,7 @@ mod workspace;
 
 pub use agent::{AgentDeed, AgentWord, Heard, Missed};
 pub use archive::Packing;
+pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};

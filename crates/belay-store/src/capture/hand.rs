@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::filter::Judge;
 use crate::hash::Hash;
 use crate::manifest::{Gap, GapKind};
+use crate::native::{Copier, Pointer};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, flags};
 use crate::tree::{Entry, Kind, Meta, Node, Opaque, Pages, View};
@@ -34,6 +35,8 @@ pub(super) struct Job<'a> {
     pub(super) judge: Judge,
     pub(super) root: Root,
     pub(super) threads: usize,
+    /// The copy that keeps the content, if packs do not.
+    pub(super) copier: Option<(&'a str, &'a dyn Copier)>,
     entries: AtomicU64,
 }
 
@@ -42,14 +45,14 @@ impl<'a> Job<'a> {
         store: &'a Store,
         options: &'a CaptureOptions<'a>,
         batch: Option<&'a Batch<'a>>,
-        cache: Option<&'a Cache>,
+        (cache, copier): (Option<&'a Cache>, Option<(&'a str, &'a dyn Copier)>),
     ) -> Result<Job<'a>> {
         let root = options.root.try_clone().map_err(Error::workspace("open", b"."))?.crossing(options.cross_mounts);
         // Asked once, because the answer takes a dozen system calls.
         static THREADS: OnceLock<usize> = OnceLock::new();
         let threads = *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(2, 8));
         let judge = options.filter.judge()?;
-        Ok(Job { store, options, batch, cache, judge, root, threads, entries: AtomicU64::new(0) })
+        Ok(Job { store, options, batch, cache, judge, root, threads, copier, entries: AtomicU64::new(0) })
     }
 
     pub(super) fn hand(&self) -> Hand<'_> {
@@ -59,6 +62,7 @@ impl<'a> Job<'a> {
             findings: Findings::default(),
             names: Vec::new(),
             buffer: Vec::new(),
+            path: Vec::new(),
         }
     }
 
@@ -125,6 +129,8 @@ pub(super) struct Hand<'a> {
     pub(super) names: Vec<u8>,
     /// For reading files.
     pub(super) buffer: Vec<u8>,
+    /// The file that is being read, if a copy keeps its content.
+    pub(super) path: Vec<u8>,
 }
 
 /// What threads found, to be put together at the end.
@@ -187,6 +193,17 @@ impl Hand<'_> {
         match &mut self.worker {
             Some(worker) => worker.put_as(kind, key, bytes).map(drop),
             None => Ok(()),
+        }
+    }
+
+    /// Keeps content that was read at an offset of the file.
+    pub(super) fn keep(&mut self, key: &Hash, bytes: &[u8], at: u64) -> Result<()> {
+        match (self.job.copier, &mut self.worker) {
+            (Some((copy, _)), Some(worker)) => {
+                let pointer = Pointer { copy: copy.to_owned(), path: self.path.clone(), at };
+                worker.point(key, &pointer, bytes.len() as u32)
+            }
+            _ => self.put_as(ObjectKind::Content, key, bytes),
         }
     }
 
