@@ -5,7 +5,9 @@
 
 use std::collections::HashSet;
 
-use belay_store::{CaptureOptions, Captured, Cloned, Filter, Hash, Manifest, NativeCopy, Root, Source, View, capture};
+use belay_store::{
+    CaptureOptions, Captured, Cloned, Filter, Hash, Manifest, NativeCopy, Root, Source, Time, View, capture,
+};
 
 use crate::backend::{BackendChoice, Kept};
 use crate::error::{Error, Result};
@@ -106,6 +108,8 @@ pub(crate) struct Look<'a> {
     pub(crate) dirty: Option<(&'a Manifest, &'a [Vec<u8>])>,
     /// Look at this directory as if it were the workspace.
     pub(crate) root: Option<&'a Root>,
+    /// That directory is as the workspace was no earlier than then.
+    pub(crate) since: Option<Time>,
 }
 
 /// A layer as it is now, and the snapshot that it lies above.
@@ -268,8 +272,12 @@ impl Workspace<'_> {
         let filter = match look.keep {
             // What is about to be changed is looked at as its snapshot was: by the same rules, and by the same cache.
             Some(keep) => keep.filter(self.home.store())?,
-            None if look.all => Filter::everything(),
-            None => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
+            None if look.all => Filter { additional: self.copies_inside()?, ..Filter::everything() },
+            None => {
+                let mut filter = Filter { outer: ignore_files(self.path()), ..self.settings.filter() };
+                filter.additional.extend(self.copies_inside()?);
+                filter
+            }
         };
         let options = CaptureOptions {
             root: layered.as_ref().map(|layered| &layered.root).or(look.root).unwrap_or_else(|| self.root()),
@@ -287,7 +295,7 @@ impl Workspace<'_> {
             cross_mounts: self.settings.flag("snapshots.cross_mounts"),
             own_prefixes: &own_prefixes,
             // Compared with times that the kernel gives to files, so it must be the kernel's.
-            clock: &belay_sys::now,
+            clock: &|| look.since.unwrap_or_else(belay_sys::now),
             progress: work.progress,
             stop: work.stop,
         };

@@ -44,6 +44,16 @@ impl ZfsPool {
         &self.mount_point
     }
 
+    /// Makes a data set of the pool and mounts it at a path, where there is nothing or an empty directory.
+    #[track_caller]
+    pub fn mount_at(&self, path: &Path) -> String {
+        let name = format!("{}/work", self.name);
+        let place = format!("mountpoint={}", path.display());
+        let made = said(Command::new("zfs").args(["create", "-o", &place, &name]));
+        made.unwrap_or_else(|why| panic!("zfs create {name}: {why}"));
+        name
+    }
+
     /// The name of the data set.
     pub fn dataset(&self) -> &str {
         &self.name
@@ -63,6 +73,7 @@ impl ZfsPool {
 impl Drop for ZfsPool {
     fn drop(&mut self) {
         // Whatever fails here is found by the next pool, which says so.
+        let _ = said(Command::new("zfs").args(["unmount", "-f", &format!("{}/work", self.name)]));
         let _ = said(Command::new("zpool").args(["destroy", "-f", &self.name]));
         if let Some(daemon) = &mut self.daemon {
             let pid = rustix::process::Pid::from_child(daemon);

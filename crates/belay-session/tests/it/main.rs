@@ -14,6 +14,7 @@ mod faulty;
 mod full;
 mod health;
 mod names;
+mod native;
 mod past;
 mod paths;
 mod power;
