@@ -1,7 +1,7 @@
 //! Snapshots of ZFS data sets, asked of the command `zfs`, which is the only stable interface that ZFS has.
 //!
 //! Invariants: nothing here can lose data of a data set: no rollback, no destruction of anything but one snapshot by its
-//! full name, or of the read-only clone that shows it. The command is taken from the system's own directories,
+//! full name, or of the clone that shows it. The command is taken from the system's own directories,
 //! never from a search path.
 
 use std::fs;
@@ -9,6 +9,8 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use rustix::mount::MountFlags;
 
 use crate::mounts::mounts;
 use crate::root::Root;
@@ -35,7 +37,7 @@ pub struct Dataset {
 pub enum Seen {
     /// In the control directory of the data set, for as long as the snapshot exists.
     Controlled(PathBuf),
-    /// As a read-only clone mounted there, because the data set has no control directory.
+    /// As a clone mounted there read-only, because the data set has no control directory.
     Cloned(PathBuf),
 }
 
@@ -96,9 +98,12 @@ pub fn show(dataset: &Dataset, name: &str, mount: &Path) -> io::Result<Seen> {
     let mut place = std::ffi::OsString::from("mountpoint=");
     place.push(mount);
     let place = place.into_string().map_err(|_| io::Error::other("zfs mounts nothing at a path that is not text"))?;
-    ask(&["clone", "-o", "readonly=on", "-o", &place, &snapshot, &clone_of(&dataset.name, name)])?;
+    ask(&["clone", "-o", &place, &snapshot, &clone_of(&dataset.name, name)])?;
     for _ in 0..APPEARS.0 {
         if fs::metadata(mount)?.dev() != before {
+            // The mount is made read-only and not the clone, because in a read-only one the ZFS in user space refuses to
+            // list the extended attributes of a directory, and the kernel never asks it for any again.
+            rustix::mount::mount_remount(mount, MountFlags::BIND | MountFlags::RDONLY, "")?;
             return Ok(Seen::Cloned(mount.to_path_buf()));
         }
         std::thread::sleep(APPEARS.1);

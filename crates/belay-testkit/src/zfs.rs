@@ -73,7 +73,14 @@ impl ZfsPool {
 impl Drop for ZfsPool {
     fn drop(&mut self) {
         // Whatever fails here is found by the next pool, which says so.
-        let _ = said(Command::new("zfs").args(["unmount", "-f", &format!("{}/work", self.name)]));
+        let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let own =
+            |line: &&str| line.split(' ').next().is_some_and(|source| source.split('/').next() == Some(&self.name));
+        for point in
+            table.lines().filter(own).filter_map(|line| line.split(' ').nth(1)).collect::<Vec<_>>().iter().rev()
+        {
+            let _ = said(Command::new("umount").args(["--lazy", point]));
+        }
         let _ = said(Command::new("zpool").args(["destroy", "-f", &self.name]));
         if let Some(daemon) = &mut self.daemon {
             let pid = rustix::process::Pid::from_child(daemon);

@@ -23,6 +23,8 @@ fn a_snapshot_is_taken_shown_and_removed() {
     let dataset = zfs::dataset_at(&Root::open(pool.path()).unwrap()).unwrap().unwrap();
     fs::write(pool.path().join("file"), "before").unwrap();
     fs::create_dir(pool.path().join("empty")).unwrap();
+    let top = Root::open(pool.path()).unwrap().dir(b"").unwrap();
+    top.set_xattr(b"file", b"user.note", b"x").unwrap();
     zfs::snapshot(&dataset, "belay-one").unwrap();
     fs::write(pool.path().join("file"), "after").unwrap();
     fs::remove_dir(pool.path().join("empty")).unwrap();
@@ -33,6 +35,9 @@ fn a_snapshot_is_taken_shown_and_removed() {
     let seen = zfs::show(&dataset, "belay-one", &elsewhere.path().join("shown")).unwrap();
     assert_eq!(fs::read(seen.path().join("file")).unwrap(), b"before");
     assert!(seen.path().join("empty").is_dir());
+    let shown = Root::open(seen.path()).unwrap().dir(b"").unwrap();
+    assert!(shown.self_xattrs().unwrap().is_empty());
+    assert_eq!(shown.xattrs(b"file", belay_sys::FileType::File).unwrap(), [(b"user.note".to_vec(), b"x".to_vec())]);
     assert!(fs::write(seen.path().join("file"), "x").is_err(), "a snapshot can be written to");
     zfs::own_bytes(&dataset.name, "belay-one").unwrap();
 
