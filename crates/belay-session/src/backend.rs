@@ -3,6 +3,7 @@
 //! `objects` packs content into the store. Any other makes a copy of the workspace that keeps what is new in it; whatever is
 //! in the store or in an older copy already is not kept again, so a workspace may change its backend at any time.
 
+mod archive;
 mod beside;
 mod btrfs;
 mod told;
@@ -14,9 +15,11 @@ use std::path::Path;
 
 use belay_store::{Captured, Cloned, CopyPlace, Manifest, NativeCopy, Root, Slot, Whole, capture_copy};
 
+use self::archive::Archive;
 use crate::error::{Error, Result};
-use crate::record::{Backend, Snapshot};
-use crate::snapshot::{Look, SnapshotRequest};
+use crate::record::{Backend, Snapshot, Why};
+use crate::retention::{Pruned, delete_records};
+use crate::snapshot::Look;
 use crate::timeline::Timeline;
 use crate::workspace::{Work, Workspace};
 
@@ -34,6 +37,14 @@ pub enum BackendChoice {
 impl BackendChoice {
     /// Every choice by its name.
     pub const NAMES: &[&str] = &["objects", "clone", "btrfs", "zfs", "archive", "auto"];
+
+    /// The choice as it is printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            BackendChoice::Auto => "auto",
+            BackendChoice::Only(backend) => backend.name(),
+        }
+    }
 
     /// The choice of that name.
     pub fn from_name(name: &str) -> Option<BackendChoice> {
@@ -88,8 +99,8 @@ pub(crate) fn remove(copy: &NativeCopy, path: &Path) -> io::Result<()> {
 
 impl Workspace<'_> {
     /// The backend that a snapshot is to have; an error if it cannot be had.
-    pub(crate) fn backend(&self, request: &SnapshotRequest) -> Result<Backend> {
-        let asked = request.backend.filter(|_| !self.settings.is_corporate("snapshots.backend"));
+    pub(crate) fn backend(&self, asked: Option<BackendChoice>) -> Result<Backend> {
+        let asked = asked.filter(|_| !self.settings.is_corporate("snapshots.backend"));
         let asked = asked.or_else(|| BackendChoice::from_name(self.settings.choice("snapshots.backend")));
         // A layer is mounted anew for every look, so that nothing of it can be shared.
         if self.layer().is_some() {
@@ -100,7 +111,7 @@ impl Workspace<'_> {
                 let works = NATIVES.iter().find(|native| native.refusal(self.path()).is_none());
                 Ok(works.map_or(Backend::Objects, |native| native.backend()))
             }
-            BackendChoice::Only(backend @ (Backend::Objects | Backend::Clone)) => Ok(backend),
+            BackendChoice::Only(backend @ (Backend::Objects | Backend::Clone | Backend::Archive)) => Ok(backend),
             BackendChoice::Only(backend) => {
                 let unknown = || Some("this belay does not know how to use it".to_owned());
                 match native(backend).map_or_else(unknown, |native| native.refusal(self.path())) {
@@ -115,6 +126,7 @@ impl Workspace<'_> {
     pub(crate) fn capture_into(&self, backend: Backend, look: Look<'_>, work: Work<'_>) -> Result<Kept> {
         match backend {
             Backend::Clone => self.capture_clone(look, work),
+            Backend::Archive => self.capture_archive(look, work),
             _ => match native(backend) {
                 Some(native) => self.capture_native(native, look, work),
                 None => Ok(Kept { captured: self.capture(look, work)?, cloned: None }),
@@ -124,7 +136,9 @@ impl Workspace<'_> {
 
     fn new_copy(&self, backend: Backend, id: String, place: CopyPlace, reference: String) -> NativeCopy {
         let order = self.home.options.clock.now().as_millisecond().max(0).unsigned_abs();
-        NativeCopy { id, backend: backend.name().to_owned(), place, reference, manifest: None, bytes: 0, order }
+        let is_archive = backend == Backend::Archive;
+        let backend = backend.name().to_owned();
+        NativeCopy { id, backend, place, reference, manifest: None, bytes: 0, order, is_archive }
     }
 
     fn capture_clone(&self, look: Look<'_>, work: Work<'_>) -> Result<Kept> {
@@ -142,6 +156,31 @@ impl Workspace<'_> {
         let captured = self.with_options(look, work, |options| capture_copy(store, options, making, &slot));
         let captured = self.or_discard(captured, &copy)?;
         Ok(Kept { captured, cloned: Some(slot.cloned()) })
+    }
+
+    fn capture_archive(&self, look: Look<'_>, work: Work<'_>) -> Result<Kept> {
+        let store = self.home.store();
+        let id = self.home.options.ids.next("copy_", 10);
+        let ending = self.settings.choice("snapshots.archive_format");
+        let reference = format!("copies/{id}/workspace.{ending}");
+        let place = CopyPlace::Home(reference.clone());
+        let making = store.make_copy(self.new_copy(Backend::Archive, id, place, reference))?;
+        let (copy, path) = (making.copy().clone(), making.path());
+        let archive = Archive::create(&path, ending == "tar.gz", work).map_err(Error::path("make", &path))?;
+        let captured = self.with_options(look, work, |options| capture_copy(store, options, making, &archive));
+        Ok(Kept { captured: self.or_discard(captured, &copy)?, cloned: None })
+    }
+
+    /// Deletes archives beyond the number that is kept: each is a whole copy.
+    pub(crate) fn thin_archives(&self) -> Result<Pruned> {
+        let kept = usize::try_from(self.settings.number("snapshots.retention.max_count")).unwrap_or(usize::MAX);
+        let ids = self.beyond_count(Backend::Archive, kept.max(1))?;
+        if ids.is_empty() {
+            return Ok(Pruned::default());
+        }
+        let deleted = delete_records(self.home, &self.id, &ids, Why::Pruned)?;
+        // What cannot be freed now is freed by the next that can.
+        Ok(Pruned { deleted, freed_bytes: self.home.collect_quietly().unwrap_or(0) })
     }
 
     fn capture_native(&self, native: &dyn Native, look: Look<'_>, work: Work<'_>) -> Result<Kept> {

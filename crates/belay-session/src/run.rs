@@ -31,6 +31,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_event::{Event, Raw};
 
+use crate::backend::BackendChoice;
 use crate::config::Sources;
 use crate::error::{Error, Result};
 use crate::home::Home;
@@ -83,6 +84,8 @@ pub struct RunPlan {
     pub limits: RunLimits,
     /// What it is confined to.
     pub confinement: Confinement,
+    /// Where the content of its snapshots is to lie; without it, where the settings say.
+    pub backend: Option<BackendChoice>,
 }
 
 /// What a supervisor is given by the process that it is.
@@ -105,6 +108,8 @@ impl Workspace<'_> {
         use std::os::unix::ffi::OsStrExt;
         let home = self.home();
         let _alone = self.claim_layer()?;
+        // A backend that cannot be had is told before anything begins.
+        self.backend(plan.backend)?;
         let record = RunRecord {
             id: home.options.ids.next("run_", 8),
             state: RunState::Created,
@@ -117,6 +122,7 @@ impl Workspace<'_> {
             size: plan.size,
             limits: plan.limits,
             confinement: plan.confinement.clone(),
+            backend: plan.backend.map(|choice| choice.name().to_owned()),
             created_at: home.options.clock.now(),
             started_at: None,
             ended_at: None,

@@ -138,7 +138,7 @@ impl Workspace<'_> {
         let base = self.base_of(&before, request)?;
         let dirty = base.as_ref().zip(request.dirty.as_ref().map(|dirty| dirty.paths.as_slice()));
         let look = Look { all: request.all, full: request.full, dirty, ..Look::default() };
-        let backend = self.backend(request)?;
+        let backend = self.backend(request.backend)?;
         let Kept { captured, cloned } = match self.capture_into(backend, look, work) {
             Err(Error::Store(error)) if error.is_no_space() => {
                 let freed = self.make_room(true)?;
@@ -164,6 +164,9 @@ impl Workspace<'_> {
         self.remember(&captured);
         drop(captured);
         self.tidy_store();
+        if snapshot.backend == Backend::Archive {
+            thinned.add(self.thin_archives()?);
+        }
         thinned.add(self.make_room(false)?);
         let over_budget = self.budget()?.is_over();
         Ok(Taken { snapshot, arrival, files_read, cloned, recovered, thinned, over_budget })

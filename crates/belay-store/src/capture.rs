@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::Hash;
 use crate::manifest::{Counts, Coverage, Gap, Manifest};
-use crate::native::{Copier, Making, NativeCopy};
+use crate::native::{Completed, Copier, Making, NativeCopy};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::statcache::{Cache, Update};
 use crate::tree::{Entry, Node, View};
@@ -189,20 +189,21 @@ fn capture_with(
     if options.stop.load(std::sync::atomic::Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
-    let pointers = batch.seal_pointers()?;
+    let (pointers, new_bytes) = (batch.seal_pointers()?, batch.new_content_bytes());
     let (mut stored_bytes, guard) = batch.finish()?;
     let copy = match copy {
         None => None,
         Some((making, copier)) => {
             // A snapshot that is the same as another needs no copy of its own.
-            let is_known = pointers.is_none() && (options.is_live)(&key);
+            let is_known = pointers.is_none() && new_bytes == 0 && (options.is_live)(&key);
             let twin = if is_known { store.copy_of(&key, &making.copy().backend)? } else { None };
             match twin {
                 Some(twin) => Some(twin),
                 None => {
-                    let bytes = copier.complete(store, &manifest)?;
+                    let Completed { bytes, objects } = copier.complete(store, &manifest)?;
+                    let archived = store.seal_archived(&making.copy().id, &objects)?;
                     let copy = making.finish(key, bytes)?;
-                    stored_bytes += bytes + store.publish_pointers(pointers)?;
+                    stored_bytes += bytes + store.publish_pointers(pointers)? + store.publish_pointers(archived)?;
                     Some(copy)
                 }
             }

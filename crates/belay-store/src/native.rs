@@ -6,6 +6,7 @@
 //! the first pointer into it has a name, and stops to count with another, before the first of its bytes goes.
 
 mod clone;
+mod frames;
 mod pointer;
 mod shed;
 
@@ -14,16 +15,19 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use belay_sys::Root;
 
 pub use clone::{Cloned, Slot};
+pub use pointer::Frame;
 pub(crate) use pointer::Pointer;
 pub use shed::remove_copy;
 pub(crate) use shed::shed;
 
+use self::frames::Frames;
 use crate::codec::{Decoder, Encoder};
 use crate::disk::{Disk, Lock, LockMode};
 use crate::error::{Error, Result, printable};
@@ -66,6 +70,8 @@ pub struct NativeCopy {
     pub bytes: u64,
     /// When it was made, compared with others: a later one has a larger number.
     pub order: u64,
+    /// Whether it is one file, an archive whose parts are unpacked each by itself, and no directory.
+    pub is_archive: bool,
 }
 
 impl NativeCopy {
@@ -86,6 +92,7 @@ impl NativeCopy {
         }
         out.number(self.bytes);
         out.number(self.order);
+        out.byte(u8::from(self.is_archive));
         let check = blake3::hash(&out.bytes);
         out.bytes.extend_from_slice(&check.as_bytes()[..16]);
         out.bytes
@@ -112,9 +119,9 @@ impl NativeCopy {
         };
         let reference = input.text()?;
         let manifest = if input.byte()? == 1 { Some(input.hash()?) } else { None };
-        let (bytes, order) = (input.number()?, input.number()?);
+        let (bytes, order, is_archive) = (input.number()?, input.number()?, input.byte()? == 1);
         input.finish()?;
-        Ok(NativeCopy { id: id.to_owned(), backend, place, reference, manifest, bytes, order })
+        Ok(NativeCopy { id: id.to_owned(), backend, place, reference, manifest, bytes, order, is_archive })
     }
 }
 
@@ -123,6 +130,7 @@ pub(crate) struct Held {
     pub(crate) copy: NativeCopy,
     path: Option<PathBuf>,
     root: OnceLock<Root>,
+    frames: Frames,
 }
 
 impl Held {
@@ -144,20 +152,24 @@ impl Held {
     /// What a file of the copy is called in an error.
     pub(crate) fn name_of(&self, path: &[u8]) -> String {
         let place = self.path.as_deref().map_or_else(|| self.copy.reference.clone(), |path| path.display().to_string());
-        format!("{place}/{}", printable(path))
+        if path.is_empty() { place } else { format!("{place}/{}", printable(path)) }
     }
 
     /// The bytes that a pointer means, which nobody has checked yet.
     pub(crate) fn read(&self, pointer: &Pointer, len: usize) -> Result<Vec<u8>> {
-        use std::os::unix::fs::FileExt;
-        let mut bytes = vec![0; len];
-        let read = self.open(&pointer.path).and_then(|file| file.read_exact_at(&mut bytes, pointer.at));
+        let read = match &pointer.frame {
+            Some(frame) => self.frames.read(self.path.as_deref(), frame, pointer.at, len),
+            None => {
+                let mut bytes = vec![0; len];
+                let file = self.open(&pointer.path);
+                file.and_then(|file| file.read_exact_at(&mut bytes, pointer.at)).map(|()| bytes)
+            }
+        };
         read.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::corrupt(self.name_of(&pointer.path), "it is missing"),
             io::ErrorKind::UnexpectedEof => Error::corrupt(self.name_of(&pointer.path), "it is too short"),
             _ => Error::corrupt(self.name_of(&pointer.path), format!("it cannot be read: {error}")),
-        })?;
-        Ok(bytes)
+        })
     }
 }
 
@@ -185,7 +197,10 @@ impl Copies {
             match read_record(disk, id, KEPT) {
                 Ok(copy) => {
                     let path = path_of(disk, &copy.place);
-                    held.insert(id.to_owned(), Arc::new(Held { copy, path, root: OnceLock::new() }));
+                    held.insert(
+                        id.to_owned(),
+                        Arc::new(Held { copy, path, root: OnceLock::new(), frames: Frames::default() }),
+                    );
                 }
                 // Another process made it void meanwhile.
                 Err(Error::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => {}
@@ -332,13 +347,40 @@ pub trait Copier: Sync {
     /// `None` if what is being captured is the copy already.
     fn hold(&self, path: &[u8], file: &File) -> Result<Option<File>>;
 
-    /// Completes the copy for the tree that was captured and makes it durable; returns the bytes it takes for itself.
-    fn complete(&self, store: &Store, manifest: &Manifest) -> Result<u64>;
+    /// Whether the copy tells where it has what only when it is complete.
+    fn tells_late(&self) -> bool {
+        false
+    }
+
+    /// Completes the copy for the tree that was captured and makes it durable.
+    fn complete(&self, store: &Store, manifest: &Manifest) -> Result<Completed>;
 
     /// The device of the workspace, if what is captured is a copy of it on another.
     fn device(&self) -> Option<u64> {
         None
     }
+}
+
+/// A copy that is complete.
+#[derive(Clone, Debug, Default)]
+pub struct Completed {
+    /// Bytes that it takes for itself.
+    pub bytes: u64,
+    /// Where an archive has its objects.
+    pub objects: Vec<Archived>,
+}
+
+/// Where an archive has an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Archived {
+    /// The object.
+    pub key: Hash,
+    /// How long it is.
+    pub len: u32,
+    /// The part of the archive that it is in.
+    pub frame: Frame,
+    /// Where in that part, once unpacked.
+    pub at: u32,
 }
 
 /// The copier of a backend whose copy is a whole and unchanging directory before the capture begins.
@@ -352,8 +394,8 @@ impl Copier for Whole {
         Ok(None)
     }
 
-    fn complete(&self, _store: &Store, _manifest: &Manifest) -> Result<u64> {
-        Ok(0)
+    fn complete(&self, _store: &Store, _manifest: &Manifest) -> Result<Completed> {
+        Ok(Completed::default())
     }
 
     fn device(&self) -> Option<u64> {

@@ -57,6 +57,12 @@ pub(crate) const KEYS: &[Key] = &[
         Never,
         "Where the content of snapshots lies.",
     ),
+    key(
+        "snapshots.archive_format",
+        Choice(&["tar.gz", "tar.zst"]),
+        Never,
+        "How the backend archive packs its archives.",
+    ),
     key("snapshots.auto_max", Number(10_000), Never, "Slots of the ring of automatic snapshots."),
     key("snapshots.manual_max", Number(10_000), Never, "Named slots of the manual pool."),
     key("snapshots.auto_interval", Number(YEAR_SECONDS), DownTo(60), "Seconds between automatic snapshots."),

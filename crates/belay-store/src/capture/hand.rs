@@ -220,8 +220,9 @@ impl Hand<'_> {
     /// Keeps content that was read at an offset of the file.
     pub(super) fn keep(&mut self, key: &Hash, bytes: &[u8], at: u64) -> Result<()> {
         match (self.job.copier, &mut self.worker) {
+            (Some((_, copier)), Some(worker)) if copier.tells_late() => worker.note(key, bytes.len() as u32),
             (Some((copy, _)), Some(worker)) => {
-                let pointer = Pointer { copy: copy.to_owned(), path: self.path.clone(), at };
+                let pointer = Pointer { copy: copy.to_owned(), path: self.path.clone(), frame: None, at };
                 worker.point(key, &pointer, bytes.len() as u32)
             }
             _ => self.put_as(ObjectKind::Content, key, bytes),

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use belay_sys::{Dir, FileType, Root};
 
-use super::{Copier, split};
+use super::{Completed, Copier, split};
 use crate::error::{Error, Result, printable};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
@@ -144,7 +144,7 @@ impl Copier for Slot {
         Ok(Some(copy))
     }
 
-    fn complete(&self, store: &Store, manifest: &Manifest) -> Result<u64> {
+    fn complete(&self, store: &Store, manifest: &Manifest) -> Result<Completed> {
         let in_groups = |manifest: &Manifest| -> Result<HashSet<Vec<u8>>> {
             Ok(manifest.links(store)?.groups.into_iter().flatten().collect())
         };
@@ -157,7 +157,7 @@ impl Copier for Slot {
         self.link(store, manifest)?;
         filling.dress_dirs(manifest)?;
         self.root.sync_filesystem().map_err(Error::disk("sync", "a copy"))?;
-        Ok(self.copied_bytes.load(Ordering::Relaxed))
+        Ok(Completed { bytes: self.copied_bytes.load(Ordering::Relaxed), objects: Vec::new() })
     }
 }
 

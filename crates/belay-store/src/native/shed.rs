@@ -184,6 +184,7 @@ fn holds(store: &Store, home: &Pointer, one: &Homeless) -> bool {
     };
     // The same file by another name needs no reading, if its bytes are meant to lie at the same place.
     let is_same = home.at == one.pointer.at
+        && one.pointer.frame.is_none()
         && inode(&new, &home.path).is_some_and(|id| inode(&old, &one.pointer.path) == Some(id));
     is_same || new.read(home, one.len as usize).is_ok_and(|bytes| store.algorithm().hash(&bytes) == one.key)
 }
@@ -191,7 +192,10 @@ fn holds(store: &Store, home: &Pointer, one: &Homeless) -> bool {
 /// Where copies that stay have these objects; in the newest first, because that one stays longest.
 fn homes(store: &Store, wanted: &KeySet, going: &HashSet<String>, kept: &HashSet<Hash>) -> Result<KeyMap<Pointer>> {
     let mut homes = KeyMap::default();
-    let stays = |copy: &NativeCopy| !going.contains(&copy.id) && copy.manifest.is_some_and(|key| kept.contains(&key));
+    // An archive has told where it has what; nothing else in it can be found without unpacking all of it.
+    let stays = |copy: &NativeCopy| {
+        !copy.is_archive && !going.contains(&copy.id) && copy.manifest.is_some_and(|key| kept.contains(&key))
+    };
     let mut copies: Vec<_> = store.copies.all().into_iter().filter(|held| stays(&held.copy)).collect();
     copies.sort_by_key(|held| std::cmp::Reverse(held.copy.order));
     let mut seen = KeySet::default();
@@ -216,7 +220,12 @@ fn homes(store: &Store, wanted: &KeySet, going: &HashSet<String>, kept: &HashSet
                                 && wanted.contains(&key)
                             {
                                 let copy = held.copy.id.clone();
-                                homes.entry(key).or_insert_with(|| Pointer { copy, path: path.clone(), at });
+                                homes.entry(key).or_insert_with(|| Pointer {
+                                    copy,
+                                    path: path.clone(),
+                                    frame: None,
+                                    at,
+                                });
                             }
                             at += segment.len();
                         }

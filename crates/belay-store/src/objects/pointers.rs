@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::sync::atomic::Ordering;
 
-use super::{Batch, Store, Worker};
+use super::{Batch, KeySet, Store, Worker};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::native::{POINTERS, Pointer};
+use crate::native::{Archived, POINTERS, Pointer};
 use crate::pack::{PackWriter, Sealed};
 use crate::tree::Segment;
 
@@ -32,12 +32,21 @@ impl Batch<'_> {
 impl Worker<'_> {
     /// Notes where an object lies, unless the store has it.
     pub(crate) fn point(&mut self, key: &Hash, pointer: &Pointer, len: u32) -> Result<()> {
+        if self.is_new(key, len)? { self.batch().point(key, pointer, len) } else { Ok(()) }
+    }
+
+    /// Counts an object of which it will be told later where it lies.
+    pub(crate) fn note(&mut self, key: &Hash, len: u32) -> Result<()> {
+        self.is_new(key, len).map(drop)
+    }
+
+    fn is_new(&mut self, key: &Hash, len: u32) -> Result<bool> {
         let batch = self.batch();
         if batch.store.contains(key)? || !batch.shard(key).lock().expect("no holder panics").insert(*key) {
-            return Ok(());
+            return Ok(false);
         }
         batch.new_content.fetch_add(len.into(), Ordering::Relaxed);
-        batch.point(key, pointer, len)
+        Ok(true)
     }
 }
 
@@ -49,6 +58,20 @@ impl Store {
         self.disk.sync_dir(POINTERS).map_err(Error::disk("sync", POINTERS))?;
         self.reload()?;
         Ok(grown)
+    }
+
+    /// Writes down where an archive has its objects; durable, under no name yet.
+    pub(crate) fn seal_archived(&self, copy: &str, objects: &[Archived]) -> Result<Option<Sealed>> {
+        if objects.is_empty() {
+            return Ok(None);
+        }
+        let (mut pack, mut seen) = (PackWriter::create(&self.disk, POINTERS)?, KeySet::default());
+        for one in objects.iter().filter(|one| seen.insert(one.key)) {
+            let (copy, path, frame) = (copy.to_owned(), Vec::new(), Some(one.frame));
+            let pointer = Pointer { copy, path, frame, at: one.at.into() };
+            pack.append(&pointer.encode(), one.len as usize, false, false, &[(one.key, 0, one.len)])?;
+        }
+        pack.seal().map(Some)
     }
 
     /// Whether the object is to be had without these copies.
@@ -74,6 +97,9 @@ impl Store {
                     return Ok(None);
                 };
                 let pointer = pack.pointer(place)?;
+                if pointer.frame.is_some() {
+                    return Ok(None);
+                }
                 let here = (pointer.copy, pointer.path);
                 if pointer.at != at || path.as_ref().is_some_and(|path| *path != here) {
                     return Ok(None);
