@@ -9,6 +9,7 @@
 
 mod agent;
 mod archive;
+mod backend;
 mod bisect;
 mod blame;
 mod blend;
@@ -58,6 +59,7 @@ mod workspace;
 
 pub use agent::{AgentDeed, AgentWord, Heard, Missed, Unhooked};
 pub use archive::Packing;
+pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};

@@ -153,7 +153,7 @@ impl<'w> Supervisor<'w> {
         'w: 's,
     {
         let (jobs, todo) = channel::<Job>();
-        let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.id.clone());
+        let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.clone());
         scope.spawn(move || {
             // A snapshot of a run is finished even if the run is to stop: it is what the stop is taken back to.
             static CALM: AtomicBool = AtomicBool::new(false);

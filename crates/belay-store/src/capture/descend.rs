@@ -236,7 +236,7 @@ impl Engine<'_> {
                 Entry { name: name.clone(), meta: meta_of(&stat, xattrs), kind: crate::tree::Kind::Fifo },
                 EntryStat::new(name, &stat, 0),
             ),
-            proof: DirStat::from(&stat),
+            proof: job.proof(&stat),
             rules: rules.fingerprint(),
             flags: racy | if forced { flags::FORCED } else { 0 } | if has_rules { flags::RULES } else { 0 },
         };

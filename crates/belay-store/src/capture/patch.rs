@@ -176,7 +176,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         Err(_) if path.is_empty() => return Ok(One::RulesChanged),
         Err(_) => return Ok(One::Gone),
     };
-    let moved = DirStat::from(&stat) != record.dir();
+    let moved = job.proof(&stat) != record.dir();
     // Names that no one has spoken of may have come or gone since.
     let relist = work.relist || moved && !is_dirty_set;
     let outside = if path.is_empty() { job.judge.rules() } else { job.rules_at(parent_of(path)) };
@@ -223,7 +223,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
     let flags = bit(racy || lost, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
-    let (proof, rules) = (DirStat::from(&stat), rules.fingerprint());
+    let (proof, rules) = (job.proof(&stat), rules.fingerprint());
     let again = Again { record: bytes.into_owned(), entries: known, proof, rules, flags, own: Some(own), work };
     Ok(One::Here(Box::new(again), starts, gone))
 }
