@@ -90,3 +90,16 @@ fn ignoring_more_and_less_below_the_root_is_found_by_every_way_to_look() {
     }
     assert_eq!(bench.walk().manifest, last);
 }
+
+#[test]
+fn a_preview_under_another_filter_keeps_only_the_directories_that_the_store_lacks() {
+    let mut bench = projects();
+    bench.walk();
+    bench.filter.exclude_globs = vec!["*.log".to_owned()];
+    let seen = bench.preview();
+    assert_eq!(seen.manifest, bench.full());
+    // `web` and what is above it, in both projects; the two are alike down to their times only by chance.
+    assert!((1..=8).contains(&seen.nodes.len()), "{} of more than 300 directories are kept", seen.nodes.len());
+    let files = seen.view(&bench.store).lookup(&seen.manifest.root, b"docs/299/page").unwrap();
+    assert!(files.is_some(), "what is not kept is read from the store");
+}
