@@ -193,7 +193,7 @@ impl Workspace<'_> {
         let left = plan.left.into_iter().chain(applied.left).collect();
         let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
         let outcome = Outcome { kind, safety: Some(safety), target, changed, left, recovered };
-        still.release(&told(&outcome));
+        self.tell_rewound(still, &outcome, &plan.steps);
         self.tidy_store();
         Ok(Brought { conflicts: merged.conflicts, outcome: Some(outcome) })
     }
@@ -293,6 +293,7 @@ pub(crate) fn told(outcome: &Outcome) -> event::Rewound {
         kind: outcome.kind.name().to_owned(),
         from: outcome.safety.as_ref().map(|safety| safety.id.clone()).unwrap_or_default(),
         to: outcome.target.id.clone(),
+        checkpoint: outcome.target.checkpoint(),
         changed: outcome.changed,
     }
 }

@@ -6,6 +6,7 @@
 
 mod bell;
 mod beside;
+pub mod btrfs;
 mod cgroup;
 mod dir;
 pub mod fanotify;
@@ -18,6 +19,7 @@ mod interrupt;
 mod limits;
 mod lock;
 mod map;
+mod mounts;
 mod pidfd;
 mod process;
 pub mod ptrace;
@@ -29,6 +31,7 @@ mod signals;
 mod spawn;
 mod stat;
 mod wait;
+pub mod zfs;
 
 pub use bell::Bell;
 pub use beside::Beside;
@@ -45,6 +48,7 @@ pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
+pub use mounts::mounts_beneath;
 pub use pidfd::{
     Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_terminal,
 };

@@ -113,7 +113,7 @@ impl Supervisor<'_> {
                 journal::create(workspace.home(), record)
             });
             static CALM: AtomicBool = AtomicBool::new(false);
-            let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, &record.id, &CALM));
+            let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, record, &CALM));
             (tracer.join(), journal.join(), taken)
         });
         match tracer.expect("a tracer does not panic") {

@@ -81,6 +81,8 @@ pub(super) struct Supervisor<'w> {
     pub(super) thawed_at: Option<Instant>,
     /// Whether keys stopped the command, and nobody let it go on.
     is_suspended: bool,
+    /// What whoever holds it has put back so far.
+    put_back: Vec<Event>,
     pub(super) kill_at: Option<Instant>,
     is_over: bool,
     pub(super) time_up_at: Option<Instant>,
@@ -136,6 +138,7 @@ impl<'w> Supervisor<'w> {
             frozen_by: Vec::new(),
             thawed_at: None,
             is_suspended: false,
+            put_back: Vec::new(),
             kill_at: None,
             is_over: false,
             time_up_at: None,
@@ -150,7 +153,7 @@ impl<'w> Supervisor<'w> {
         'w: 's,
     {
         let (jobs, todo) = channel::<Job>();
-        let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.id.clone());
+        let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.clone());
         scope.spawn(move || {
             // A snapshot of a run is finished even if the run is to stop: it is what the stop is taken back to.
             static CALM: AtomicBool = AtomicBool::new(false);
@@ -251,7 +254,9 @@ impl<'w> Supervisor<'w> {
             return self.happened(events);
         }
         let holders: Vec<u32> = self.frozen_by.iter().filter_map(|client| self.control.pid_of(*client)).collect();
-        self.happened(unseen::while_held(events, &holders));
+        let (put_back, rest) = unseen::while_held(events, &holders);
+        self.put_back.extend(put_back);
+        self.happened(rest);
     }
 
     /// Takes in every event that already happened; other wakes wait their turn.
@@ -400,6 +405,9 @@ impl<'w> Supervisor<'w> {
             self.announce(&rewound);
             self.happened(vec![self.event(What::Rewound(rewound))]);
         }
+        // Behind that, so that each says where it came from.
+        let put_back = std::mem::take(&mut self.put_back);
+        self.happened(put_back);
         if held > 0
             && self.frozen_by.is_empty()
             && let Some(tree) = &mut self.tree

@@ -110,6 +110,24 @@ fn two_commands_between_the_same_snapshots_are_told_apart_by_path_or_not_at_all(
 }
 
 #[test]
+fn what_another_command_put_into_a_new_directory_while_a_snapshot_was_taken_stays() {
+    let bed = Bed::new();
+    let mut past = Past::new(&bed);
+    let made = past.exec(Some(1), "mkdir new");
+    past.mkdir(made, "new");
+    past.exit(made);
+    past.slow_snap(|| {
+        past.write(Some(1), "new/x", "kept");
+        bed.ws.file("new/late", "kept");
+    });
+    // The kernel told of it when the snapshot was done.
+    past.change(Some(1), Action::Created, "new/late");
+    past.exit(1);
+    revert(&bed, &command(made));
+    assert_eq!((bed.text("new/x").as_str(), bed.text("new/late").as_str()), ("kept", "kept"));
+}
+
+#[test]
 fn what_a_command_removed_comes_back_in_its_place_although_another_had_changed_it() {
     let bed = Bed::new();
     bed.ws.file("d/a", LINES);
