@@ -17,6 +17,7 @@ mod lost;
 mod passers;
 mod record;
 mod refusals;
+mod seat;
 mod start;
 mod still;
 mod storm;
