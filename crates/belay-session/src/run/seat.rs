@@ -21,8 +21,24 @@ impl Supervisor<'_> {
         self.signal_foreground(SIGWINCH);
     }
 
+    /// Somebody stops with the command, and takes nothing until they come back.
+    pub(super) fn away(&mut self, client: u64) {
+        self.control.look_away(client);
+        self.away.push(client);
+    }
+
+    /// Somebody is gone; if nobody else would let the command go on, it does so as when a terminal closes.
+    pub(super) fn gone(&mut self, client: u64) {
+        let before = self.away.len();
+        self.away.retain(|away| *away != client);
+        if self.away.len() < before && self.away.is_empty() {
+            self.resume();
+        }
+    }
+
     /// Somebody whom the command's stop sent to their own shell comes back.
     pub(super) fn back(&mut self, client: u64, size: TerminalSize) {
+        self.away.retain(|away| *away != client);
         self.resize(size);
         self.control.show_terminal(client, &[]);
         self.resume();

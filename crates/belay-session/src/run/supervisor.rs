@@ -80,6 +80,8 @@ pub(super) struct Supervisor<'w> {
     pub(super) thawed_at: Option<Instant>,
     /// Whether keys stopped the command, and nobody let it go on.
     pub(super) is_suspended: bool,
+    /// Clients that stopped with it.
+    pub(super) away: Vec<u64>,
     /// What whoever holds it has put back so far.
     put_back: Vec<Event>,
     pub(super) kill_at: Option<Instant>,
@@ -137,6 +139,7 @@ impl<'w> Supervisor<'w> {
             frozen_by: Vec::new(),
             thawed_at: None,
             is_suspended: false,
+            away: Vec::new(),
             put_back: Vec::new(),
             kill_at: None,
             is_over: false,
@@ -189,6 +192,7 @@ impl<'w> Supervisor<'w> {
             Wake::Request(client, request) => self.asked(client, request),
             Wake::Gone(client) => {
                 self.thaw(client, None);
+                self.gone(client);
                 self.without_a_person();
             }
             Wake::Refused(refusal) => self.refused(&refusal),
@@ -305,7 +309,7 @@ impl<'w> Supervisor<'w> {
         match request {
             Request::Attach(size) => self.attached(client, size),
             Request::Resize(size) => self.resize(size),
-            Request::Away => self.control.look_away(client),
+            Request::Away => self.away(client),
             Request::Resume(size) => self.back(client, size),
             Request::Signal(signal) => match &self.record.child {
                 Some(child) => drop(belay_sys::signal_group(child.pid, signal)),
