@@ -50,7 +50,7 @@ pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
 pub use mounts::mounts_beneath;
 pub use pidfd::{
-    Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_hangup,
+    Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_terminal,
 };
 pub use process::{
     boot_id, boot_nanos, is_in_vfork, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
