@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use belay_conformance::{Call, GROUPS, Outcome, PRESETS, Preset, Property, Tool, Trials, Verdict, at, try_all};
+use belay_conformance::{Call, GROUPS, LAWS, Outcome, PRESETS, Preset, Property, Tool, Trials, Verdict, at, try_all};
 use belay_session::store::Progress;
 use serde_json::{Value, json};
 
@@ -60,13 +60,16 @@ fn examples() -> String {
         "\
 Known tools: belay, {}
 
+Laws:
+{}
 Examples:
   belay conformance
   belay conformance -- belay git-stash tar
   belay conformance --only git -- git-ref
   belay conformance --snapshot 'tar cf {{store}}/s.tar .' --restore 'tar xf {{store}}/s.tar'
   belay conformance -- ./my-tool --verbose     calls ./my-tool --verbose snapshot WORKSPACE STORE",
-        known.join(", ")
+        known.join(", "),
+        LAWS.iter().map(|(law, text)| format!("  {law}  {text}\n")).collect::<String>()
     )
 }
 

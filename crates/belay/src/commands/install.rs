@@ -117,6 +117,8 @@ pub(crate) fn apply(context: &Context<'_>, agent: Agent, edits: Vec<Edit>, dry_r
         context.ui.say(format_args!("{name}: nothing to do, everything is in place"));
         return Ok(true);
     }
+    // All or nothing: half a connection would look like one.
+    edits.iter().filter(|_| !dry_run).try_for_each(settings::check)?;
     let mut out = context.ui.out();
     for edit in &edits {
         if context.ui.json {
