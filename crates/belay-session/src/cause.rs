@@ -120,6 +120,7 @@ impl Workspace<'_> {
         let meant = Meant {
             is_meant: &|path| step.touched.is_meant(path),
             is_doubtful: &|path| step.touched.is_doubtful(path),
+            is_removed: &|path| step.removed.iter().any(|removed| removed == path),
             suffix: &step.info.suffix,
         };
         let mut merged = self.merged([after.as_ref().unwrap_or(now), now, before], &meant)?;

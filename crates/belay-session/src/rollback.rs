@@ -368,7 +368,8 @@ pub(crate) fn apply_options<'a>(intent: &'a Intent, on_stop: OnStop, work: Work<
 
 /// Without the build outputs of that time, old times would tell make and cargo that theirs are up to date.
 pub(crate) fn usual_mtime(coverage: &Coverage) -> MtimePolicy {
-    let lacks_outputs = coverage.gaps.iter().any(|gap| gap.kind == GapKind::Regenerable);
+    let is_output = |kind| matches!(kind, GapKind::Regenerable | GapKind::GitIgnored);
+    let lacks_outputs = coverage.gaps.iter().any(|gap| is_output(gap.kind));
     if lacks_outputs { MtimePolicy::Fresh } else { MtimePolicy::Exact }
 }
 

@@ -16,6 +16,7 @@ mod swap;
 mod transcript;
 mod user;
 mod workspace;
+mod zfs;
 
 pub use belay_conformance::{Ignore, Kind, Seen, World, diff_worlds, show};
 pub use disk::SmallDisk;
@@ -28,6 +29,7 @@ pub use swap::Swapper;
 pub use transcript::Transcript;
 pub use user::{OrdinaryUser, as_user, is_root};
 pub use workspace::TempWorkspace;
+pub use zfs::ZfsPool;
 
 use std::io::Write;
 

@@ -12,6 +12,7 @@ mod ephemeral;
 mod erasing;
 mod forks;
 mod full_disk;
+mod git_refs;
 mod held;
 mod hooks;
 mod hostile;
