@@ -264,7 +264,8 @@ impl Workspace<'_> {
     /// What git leaves out of this workspace, but for its ignore files.
     fn git_filter(&self, repository: &Repository) -> Filter {
         let texts = repository.exclude().into_iter().chain(self.home.options.git_ignore.clone());
-        Filter { outer: texts.map(|text| (String::new(), text)).collect(), ..git_rules() }
+        let rules = texts.map(|text| without_remarks(&text)).filter(|text| !text.is_empty());
+        Filter { outer: rules.map(|text| (String::new(), text)).collect(), ..git_rules() }
     }
 
     /// What a commit claims: by its own record, or by today's rules if it has none.
@@ -275,6 +276,12 @@ impl Workspace<'_> {
             None => self.git_filter(repository),
         }
     }
+}
+
+/// An ignore file's rules alone, since they go into every commit.
+fn without_remarks(text: &str) -> String {
+    let rules = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    rules.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Ignore files decide, and whatever is called `.git` is not looked into.
