@@ -6,10 +6,12 @@
 //! restored by the same laws as any snapshot.
 
 mod config;
+mod content;
 mod id;
 mod ids;
 mod index;
 mod lay;
+mod left;
 mod nested;
 mod objects;
 mod over;
@@ -26,7 +28,7 @@ use jiff::Timestamp;
 pub use config::excludes_file;
 pub(crate) use id::Format;
 pub use id::GitId;
-pub use lay::{NotInGit, WhyNotInGit};
+pub use left::{NotInGit, WhyNotInGit};
 pub use refs::SNAPSHOT_REFS;
 
 pub(crate) use id::Kind as ObjectKind;

@@ -13,9 +13,10 @@ use belay_store::{
     Rules, Time, Verdict, View,
 };
 
+use super::content::blob_id;
 use super::id::{GitId, Kind};
 use super::ids::Ids;
-use super::lay::{blob_id, join, split};
+use super::lay::{join, split};
 use super::objects::Objects;
 use super::tree::{Mode, TreeEntry, decode_tree};
 use crate::error::Result;
