@@ -38,6 +38,14 @@ pub enum Error {
     /// Whoever asked for bytes could not take them.
     #[error("write the output")]
     Output(#[source] io::Error),
+    /// A backend that was asked for does not work here.
+    #[error("the backend {backend} cannot be had: {why}")]
+    NoBackend {
+        /// The backend.
+        backend: &'static str,
+        /// Why not.
+        why: String,
+    },
     /// No known workspace holds the directory.
     #[error("{} is not in a workspace", .0.display())]
     NoWorkspace(PathBuf),

@@ -9,6 +9,7 @@
 
 mod agent;
 mod archive;
+mod backend;
 mod bisect;
 mod blame;
 mod blend;
@@ -56,8 +57,9 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use agent::{AgentDeed, AgentWord, Heard, Missed};
+pub use agent::{AgentDeed, AgentWord, Heard, Missed, Unhooked};
 pub use archive::Packing;
+pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};
@@ -101,4 +103,7 @@ pub use belay_jail as jail;
 pub use belay_journal as journal;
 pub use belay_store as store;
 
-pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size, wait_readable};
+pub use belay_sys::{
+    RawMode, catch_signals, is_findable, is_foreground, on_interrupt, suspend_job, suspend_self, terminal_size,
+    wait_readable,
+};

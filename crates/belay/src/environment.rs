@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -93,6 +94,11 @@ pub(crate) fn zone() -> TimeZone {
         bytes.and_then(|bytes| TimeZone::tzif("Local", &bytes).ok()).unwrap_or_else(TimeZone::system)
     };
     ZONE.get_or_init(local).clone()
+}
+
+/// The variables that steer belay, for whoever starts another one that nothing must steer.
+pub(crate) fn own_variables() -> Vec<OsString> {
+    env::vars_os().map(|(name, _)| name).filter(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes())).collect()
 }
 
 /// The program of that name that a shell would find.

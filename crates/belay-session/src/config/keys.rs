@@ -51,7 +51,18 @@ const YEAR_SECONDS: u64 = 366 * 24 * 3600;
 /// Every key, in the order in which they are listed.
 pub(crate) const KEYS: &[Key] = &[
     key("snapshots.disabled", Flag, Being(false), "Take no snapshots at all."),
-    key("snapshots.backend", Choice(&["objects"]), Never, "How the content of snapshots is kept."),
+    key(
+        "snapshots.backend",
+        Choice(crate::backend::BackendChoice::NAMES),
+        Never,
+        "Where the content of snapshots lies.",
+    ),
+    key(
+        "snapshots.archive_format",
+        Choice(&["tar.gz", "tar.zst"]),
+        Never,
+        "How the backend archive packs its archives.",
+    ),
     key("snapshots.auto_max", Number(10_000), Never, "Slots of the ring of automatic snapshots."),
     key("snapshots.manual_max", Number(10_000), Never, "Named slots of the manual pool."),
     key("snapshots.auto_interval", Number(YEAR_SECONDS), DownTo(60), "Seconds between automatic snapshots."),

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::{GitRef, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace};
+use belay_session::{Backend, GitRef, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -217,11 +217,17 @@ fn list_refs(context: &Context<'_>, workspace: &Workspace<'_>, limit: Option<usi
 
 fn footer(timeline: &Timeline, shown: usize) -> String {
     let all = timeline.snapshots();
-    let backend = all.last().map(|snapshot| snapshot.backend).unwrap_or_default().name();
+    let is_used = |backend: &Backend| all.iter().any(|snapshot| snapshot.backend == *backend);
+    let used: Vec<&str> = Backend::ALL.into_iter().filter(is_used).map(Backend::name).collect();
+    let backend = match used[..] {
+        [] => format!("backend: {}", Backend::default().name()),
+        [one] => format!("backend: {one}"),
+        _ => format!("backends: {}", used.join(", ")),
+    };
     let counted = quantity::count(all.len() as u64, "snapshot");
     match all.len() - shown {
-        0 => format!("{counted} (backend: {backend})"),
-        _ => format!("{} of {counted} (backend: {backend})", quantity::grouped(shown as u64)),
+        0 => format!("{counted} ({backend})"),
+        _ => format!("{} of {counted} ({backend})", quantity::grouped(shown as u64)),
     }
 }
 

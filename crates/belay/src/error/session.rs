@@ -80,6 +80,9 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NoWorkspace(_) => {
             failure.hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
         }
+        Error::NoBackend { .. } => {
+            failure.hint("`--backend objects` works everywhere; `--backend auto` takes the best that works here")
+        }
         Error::NeedsConsent(_) => failure.hint("add --yes-really if you mean it"),
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
