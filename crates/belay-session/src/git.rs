@@ -22,7 +22,7 @@ mod refs;
 mod tests;
 mod tree;
 
-use belay_store::{Assembly, Coverage, Filter, Gap, Hash, Ignored, Lock, Manifest, Time, View};
+use belay_store::{Assembly, Coverage, Filter, Hash, Ignored, Lock, Manifest, Time, View};
 use jiff::Timestamp;
 
 pub use config::excludes_file;
@@ -205,6 +205,8 @@ impl Workspace<'_> {
         let mut ids = Ids::read(self.home.disk(), &self.file("git-ids"), repository.objects.format());
         let filter = self.filter_of(&repository, &read);
         let links = present.tree.manifest().links(store)?;
+        let mut coverage = coverage_of(&read);
+        let lost = coverage.gaps.iter().map(|gap| gap.path.clone()).collect();
         let batch = store.begin()?;
         let mut assembly = Assembly::new(store, &batch, self.settings.limits());
         let gaps = Over {
@@ -214,13 +216,16 @@ impl Workspace<'_> {
             filter: &filter,
             present: &present.tree.manifest().root,
             links: &links,
+            lost: &lost,
             at: Time { sec: read.at, nsec: 0 },
             bytes_max: self.settings.limits().new_bytes_max,
             work,
         }
         .lay(read.tree, &mut assembly)?;
         ids.save(self.home.disk(), &self.file("git-ids"));
-        let (key, manifest) = assembly.finish(&filter, &coverage_of(&read, gaps))?;
+        coverage.gaps.extend(gaps);
+        coverage.gaps.sort();
+        let (key, manifest) = assembly.finish(&filter, &coverage)?;
         let (stored_bytes, held) = batch.finish()?;
         let format = repository.objects.format();
         let (tree, present) = (Tree::stored(manifest).named_by(format), present.named_by(format));
@@ -291,12 +296,10 @@ fn git_rules() -> Filter {
     Filter { gitignored: Ignored::Skip, exclude_patterns: vec![".git".to_owned()], ..Filter::everything() }
 }
 
-fn coverage_of(commit: &Commit, gaps: Vec<Gap>) -> Coverage {
+/// What a commit says that it lacks.
+fn coverage_of(commit: &Commit) -> Coverage {
     let said = commit.header(COVERAGE_HEADER).and_then(unhex).and_then(|bytes| Coverage::decode(&bytes).ok());
-    let mut coverage = said.unwrap_or_default();
-    coverage.gaps.extend(gaps);
-    coverage.gaps.sort();
-    coverage
+    said.unwrap_or_default()
 }
 
 impl Repository {

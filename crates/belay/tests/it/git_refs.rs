@@ -439,7 +439,8 @@ fn nothing_that_a_hostile_repository_names_is_run_or_reached() {
     assert!(text.contains("not in it"), "{text}");
     assert!(data["left_out"].as_array().is_some_and(|left| left.contains(&json!("endless"))), "{data}");
     enemy.workspace().file("README.md", "changed\n").file("brand new", "x\n");
-    agent.ok("snapshot_diff", json!({"name": "s1"}));
+    let (diff, _) = agent.ok("snapshot_diff", json!({"name": "s1"}));
+    assert!(diff.contains("+changed\n") && !diff.contains("endless"), "{diff}");
     let (restored, _) = agent.ok("snapshot_restore", json!({"name": "s1"}));
     assert!(restored.starts_with("restored snapshot s1 (2 file(s) changed):\nREADME.md\nbrand new"), "{restored}");
     assert_eq!(agent.ok("snapshot_list", json!({})).0.lines().count(), 1);
