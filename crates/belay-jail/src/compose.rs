@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use belay_sys::{Attributes, Step};
@@ -23,7 +24,7 @@ const HIDDEN_FILE: &str = ".private/hidden-file";
 const HIDDEN_DIRECTORY: &str = ".private/hidden-directory";
 const READ_ONLY: Attributes = Attributes { read_only: true, no_exec: false, devices: false };
 const WRITABLE: Attributes = Attributes { read_only: false, no_exec: false, devices: false };
-/// Parts of `/proc` through which the owner of the machine's files could change the machine.
+/// Parts of `/proc` through which whoever owns the machine's files could change the machine; for root there are more.
 const PROC_READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 const PROC_HIDDEN: [&str; 6] = ["acpi", "kcore", "keys", "key-users", "scsi", "timer_list"];
 const DEVICES: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
@@ -129,15 +130,12 @@ impl Composer {
         self.directory("proc", 0o755);
         let attributes = Attributes { no_exec: true, ..WRITABLE };
         self.steps.push(Step::Mount { kind: plain("proc"), options: Vec::new(), to: plain("proc"), attributes });
-        for name in PROC_READ_ONLY.into_iter().filter(|name| Path::new("/proc").join(name).exists()) {
-            let path = plain(&format!("proc/{name}"));
+        for part in parts_of_proc() {
+            let path = plain(&format!("proc/{}", part.name));
             let attributes = Attributes { read_only: true, no_exec: true, devices: false };
-            self.steps.push(Step::BindWithin { from: path.clone(), to: path, attributes });
-        }
-        for name in PROC_HIDDEN {
-            let path = Path::new("/proc").join(name);
-            if path.exists() {
-                self.mask(plain(&format!("proc/{name}")), path.is_dir());
+            match part.hidden {
+                true => self.mask(path, part.directory),
+                false => self.steps.push(Step::BindWithin { from: path.clone(), to: path, attributes }),
             }
         }
     }
@@ -316,6 +314,37 @@ impl Composer {
         self.steps.push(Step::Seal(plain("")));
         self.steps.push(Step::EnterRoot);
     }
+}
+
+/// A part of `/proc` that is about the machine and not about a process.
+struct PartOfProc {
+    name: String,
+    directory: bool,
+    hidden: bool,
+}
+
+/// The parts that cannot be left as they are.
+///
+/// Root stays the owner of all of them, whom the kernel lets write without asking for a capability: of what nobody else
+/// may read nothing is left, and the rest can only be read.
+fn parts_of_proc() -> Vec<PartOfProc> {
+    let is_root = belay_sys::is_root();
+    let part = |name: String| {
+        let found = fs::symlink_metadata(Path::new("/proc").join(&name)).ok().filter(|found| !found.is_symlink())?;
+        let (mode, directory) = (found.mode(), found.is_dir());
+        let hidden = PROC_HIDDEN.contains(&name.as_str()) || (is_root && mode & 0o004 == 0);
+        let changes = PROC_READ_ONLY.contains(&name.as_str()) || (is_root && (directory || mode & 0o222 != 0));
+        (hidden || changes).then_some(PartOfProc { name, directory, hidden })
+    };
+    let names: Vec<String> = match is_root {
+        true => {
+            let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+            let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+            names.filter(|name| !name.starts_with(|first: char| first.is_ascii_digit())).collect()
+        }
+        false => PROC_READ_ONLY.into_iter().chain(PROC_HIDDEN).map(str::to_owned).collect(),
+    };
+    names.into_iter().filter_map(part).collect()
 }
 
 /// An overlay's lower directories are separated by colons.

@@ -48,6 +48,7 @@ fn mounting_is_refused() {
         ("move_mount", libc::SYS_move_mount, ", -100, b'/usr', -100, b'/tmp', 0", "EPERM"),
         ("fsopen", libc::SYS_fsopen, ", b'tmpfs', 0", "EPERM"),
         ("mount_setattr", libc::SYS_mount_setattr, ", -100, b'/usr', 0, 0, 0", "EPERM"),
+        ("open_tree_attr", 467, ", -100, b'/usr', 1, 0, 0", "EPERM"),
     ]);
 }
 
@@ -81,6 +82,14 @@ fn the_kernels_least_guarded_sides_are_refused() {
         ("sethostname", libc::SYS_sethostname, ", b'x', 1", "EPERM"),
         ("socket AF_VSOCK", libc::SYS_socket, ", 40, 1, 0", "EPERM"),
         ("socket AF_ALG", libc::SYS_socket, ", 38, 5, 0", "EPERM"),
+        ("socket AF_PACKET", libc::SYS_socket, ", 17, 3, 0", "EPERM"),
+        ("socket AF_BLUETOOTH", libc::SYS_socket, ", 31, 5, 0", "EPERM"),
+        ("socket AF_X25", libc::SYS_socket, ", 9, 5, 0", "EPERM"),
+        ("socket AF_KEY", libc::SYS_socket, ", 15, 3, 2", "EPERM"),
+        ("socket AF_UNIX", libc::SYS_socket, ", 1, 1, 0", "none"),
+        ("socket AF_INET", libc::SYS_socket, ", 2, 1, 0", "none"),
+        ("socket AF_INET6", libc::SYS_socket, ", 10, 1, 0", "none"),
+        ("socket AF_NETLINK", libc::SYS_socket, ", 16, 3, 0", "none"),
     ]);
 }
 
@@ -289,5 +298,69 @@ fn shared_memory_and_messages_are_its_own() {
         let cgroup = world.says("cat /proc/self/cgroup | head -1");
         assert!(cgroup.ends_with(":/") || cgroup.contains("/.."), "{cgroup}");
         assert!(!world.path("..").join("jail-was-here").exists());
+    }
+}
+
+/// Tries every part of `/proc` that is about the machine; prints those that can be written, or read though others may not.
+const PARTS_OF_PROC: &str = "
+import stat
+def tried(path, flags):
+    try: os.close(os.open(path, flags | os.O_NONBLOCK)); return True
+    except OSError: return False
+for top in os.listdir('/proc'):
+    if top[0].isdigit() or os.path.islink('/proc/' + top): continue
+    for where, _, names in os.walk('/proc/' + top) if os.path.isdir('/proc/' + top) else [('/proc', [], [top])]:
+        for name in names:
+            path = os.path.join(where, name)
+            try: mode = os.lstat(path).st_mode
+            except OSError: continue
+            if stat.S_ISREG(mode) and mode & 0o222 and tried(path, os.O_WRONLY): print('written', path)
+            if where == '/proc' and not mode & 0o004 and tried(path, os.O_RDONLY): print('read', path)
+";
+
+#[test]
+fn root_changes_nothing_of_the_machine_through_proc_and_reads_no_more_of_it_than_others() {
+    if !belay_testkit::is_root() {
+        belay_testkit::skip("only root owns the machine's part of /proc");
+        return;
+    }
+    for world in worlds() {
+        assert_eq!(world.error_of(PARTS_OF_PROC), "");
+    }
+}
+
+#[test]
+fn a_stream_can_be_opened_again_only_for_what_it_is_open_for() {
+    for world in worlds() {
+        if belay_sys::landlock_abi().is_none() {
+            belay_testkit::skip("no Landlock: streams can be opened again for anything");
+            return;
+        }
+        let (input, output) = (world.path("other/input"), world.path("other/output"));
+        fs::write(&input, "prompt").unwrap();
+        fs::write(&output, "log ").unwrap();
+        let lines = "echo pwned > /proc/self/fd/0; echo pwned > /dev/stdin; cat /dev/stdin; echo said > /dev/stderr; cat /proc/self/fd/1 > read";
+        let open =
+            |path: &std::path::Path, write: bool| fs::File::options().read(!write).append(write).open(path).unwrap();
+        let stdio = [open(&input, false).into(), open(&output, true).into(), open(&output, true).into()];
+        let launch = world.launch(&["/bin/sh", "-c", lines], Some(stdio));
+        belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap().release().unwrap().wait().unwrap();
+        assert_eq!(fs::read_to_string(&input).unwrap(), "prompt");
+        assert!(fs::read_to_string(&output).unwrap().contains("said"), "a stream by its name");
+        assert_eq!(
+            fs::read_to_string(world.path("workspace/read")).unwrap(),
+            "",
+            "what is there already is not for it"
+        );
+    }
+}
+
+#[test]
+fn a_directory_is_no_stream() {
+    for world in worlds() {
+        let null = || std::os::fd::OwnedFd::from(fs::File::open("/dev/null").unwrap());
+        let launch = world.launch(&["/bin/true"], Some([fs::File::open("/").unwrap().into(), null(), null()]));
+        let error = belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap_err();
+        assert!(error.to_string().starts_with("standard input is a directory"), "{error}");
     }
 }

@@ -6,7 +6,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
@@ -137,10 +137,14 @@ pub enum Step {
         /// The kernel's bits for what is allowed.
         access: u64,
     },
-    /// Allows some access to the files that are the standard streams, so that they can be opened by their names.
+    /// Allows the files that are the standard streams to be opened by their names, for what they are open for already.
     AllowStreams {
-        /// The kernel's bits for what is allowed.
-        access: u64,
+        /// The kernel's bits for reading.
+        read: u64,
+        /// The kernel's bits for writing.
+        write: u64,
+        /// The kernel's bits for a terminal or another device.
+        device: u64,
     },
     /// Puts the process under the recipe's Landlock ruleset.
     Restrict,
@@ -206,7 +210,7 @@ impl Step {
             Step::DropCapabilities => drop_capabilities(),
             Step::NoNewPrivileges => rustix::thread::set_no_new_privs(true),
             Step::Allow { path, access } => allow(place, path, *access),
-            Step::AllowStreams { access } => allow_streams(place, *access),
+            Step::AllowStreams { read, write, device } => allow_streams(place, *read, *write, *device),
             Step::Restrict => kernel::landlock_restrict(place.ruleset),
             Step::Filter(program) => kernel::add_filter(program),
             Step::Notify { program, otherwise } => match kernel::add_told_filter(program) {
@@ -408,10 +412,20 @@ fn allow(place: &Place, path: &CStr, access: u64) -> Done {
     }
 }
 
-fn allow_streams(place: &Place, access: u64) -> Done {
+fn allow_streams(place: &Place, read: u64, write: u64, device: u64) -> Done {
     for stream in 0..=2 {
-        match kernel::landlock_allow(place.ruleset, stream, access) {
-            // A pipe or a socket needs no rule; a directory would need another one; a closed stream has no file.
+        let stream = kernel::borrow_for_ever(stream);
+        let (Ok(found), Ok(flags)) = (rustix::fs::fstat(stream), rustix::fs::fcntl_getfl(stream)) else { continue };
+        let access = match (FileType::from_raw_mode(found.st_mode), flags & OFlags::RWMODE) {
+            (FileType::CharacterDevice, _) => device,
+            // A rule on a directory would be one for all that is beneath it.
+            (FileType::Directory, _) => continue,
+            (_, OFlags::RDONLY) => read,
+            (_, OFlags::WRONLY) => write,
+            _ => read | write,
+        };
+        match kernel::landlock_allow(place.ruleset, stream.as_raw_fd(), access) {
+            // A pipe or a socket needs no rule.
             Ok(()) | Err(Errno::BADFD | Errno::INVAL | Errno::BADF) => {}
             Err(error) => return Err(error),
         }
