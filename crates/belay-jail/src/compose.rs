@@ -20,8 +20,9 @@ use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Replaced, S
 const COPY_BYTES_MAX: u64 = 64 << 20;
 /// Where private copies are made; taken away before the program starts.
 const PRIVATE: &str = ".private";
-const HIDDEN_FILE: &str = ".private/hidden-file";
-const HIDDEN_DIRECTORY: &str = ".private/hidden-directory";
+/// What is shown instead of something hidden; it stays, so that what comes to be seen again can be hidden again.
+const HIDDEN_FILE: &str = "dev/.hidden";
+const HIDDEN_DIRECTORY: &str = "dev/.hidden-directory";
 const READ_ONLY: Attributes = Attributes { read_only: true, no_exec: false, devices: false };
 const WRITABLE: Attributes = Attributes { read_only: false, no_exec: false, devices: false };
 /// Parts of `/proc` through which whoever owns the machine's files could change the machine; for root there are more.
@@ -121,6 +122,7 @@ impl Composer {
         }
         self.directory(PRIVATE, 0o755);
         self.steps.push(Step::Mount { kind: plain("tmpfs"), options, to: plain(PRIVATE), attributes: WRITABLE });
+        self.directory("dev", 0o755);
         self.steps.push(Step::File { path: plain(HIDDEN_FILE), mode: 0, bytes: Vec::new() });
         self.directory(HIDDEN_DIRECTORY, 0);
         Ok(())
@@ -141,7 +143,6 @@ impl Composer {
     }
 
     fn devices(&mut self, terminal: Option<&Path>) -> Result<()> {
-        self.directory("dev", 0o755);
         let mut nodes: Vec<(PathBuf, &str)> = Vec::new();
         nodes.extend(DEVICES.iter().map(|name| (Path::new("/dev").join(name), *name)));
         nodes.extend(terminal.map(|terminal| (terminal.to_owned(), "console")));
@@ -345,6 +346,21 @@ fn parts_of_proc() -> Vec<PartOfProc> {
         false => PROC_READ_ONLY.into_iter().chain(PROC_HIDDEN).map(str::to_owned).collect(),
     };
     names.into_iter().filter_map(part).collect()
+}
+
+/// The step that lays a place over the tree beneath it once more, if somebody outside took it away there.
+///
+/// The kernel takes a mount away from every namespace in which its place is removed or another file renamed to it.
+pub(crate) fn cover(place: &Place) -> Result<Option<Step>> {
+    let to = relative(&place.path)?;
+    let (from, attributes) = match (place.access, place.beneath) {
+        (_, None | Some(Access::Empty | Access::Hidden)) => return Ok(None),
+        (Access::Read, _) => (to.clone(), READ_ONLY),
+        (Access::Write, _) => (to.clone(), WRITABLE),
+        (Access::Hidden, _) => (plain(if place.directory { HIDDEN_DIRECTORY } else { HIDDEN_FILE }), READ_ONLY),
+        (Access::Private | Access::Empty, _) => return Ok(None),
+    };
+    Ok(Some(Step::Cover { from, to, attributes }))
 }
 
 /// An overlay's lower directories are separated by colons.

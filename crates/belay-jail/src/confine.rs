@@ -17,6 +17,7 @@ use belay_sys::{
 use rustix::fs::FileType;
 
 use crate::compose::{self, plain, text_of};
+use crate::covers::Covers;
 use crate::error::{Error, Result};
 use crate::filter;
 use crate::places::{self, Layout};
@@ -63,6 +64,7 @@ pub struct Held {
     layers: Vec<Layer>,
     degraded: Vec<String>,
     name: String,
+    covers: Option<Covers>,
 }
 
 /// A confined program that was released; dropping it ends it and everything that it started.
@@ -115,7 +117,8 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
         Ok(program) => {
             let mut layers = vec![Layer::Namespaces, Layer::Filter];
             layers.extend(rights.map(|_| Layer::Landlock));
-            return Ok(Held { program, layers, degraded, name });
+            let covers = Covers::of(&layout, &program)?;
+            return Ok(Held { program, layers, degraded, name, covers });
         }
         Err(failure) => failure,
     };
@@ -140,7 +143,7 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     // Without a network of its own, a program that shall have none makes no sockets but those of this machine's files.
     seal(&mut recipe.steps, true, policy.tells_refusals, policy.network == Network::Shared)?;
     let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
-    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name })
+    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name, covers: None })
 }
 
 /// Variables that tell the program where it finds what is shown to it.
@@ -205,6 +208,7 @@ fn prepare(launch: Launch) -> Result<Recipe> {
         dies_with_parent: launch.dies_with_parent,
         tracer: launch.tracer,
         hand_over: None,
+        enter: None,
     })
 }
 
@@ -378,10 +382,10 @@ fn describe(step: &Step) -> String {
             format!("make /{}", show(path))
         }
         Step::Bind { from, to, .. } => format!("show {} at /{}", show(from), show(to)),
-        Step::BindWithin { from, to, .. } => format!("show /{} at /{}", show(from), show(to)),
+        Step::BindWithin { from, to, .. } | Step::Cover { from, to, .. } => format!("show /{} at /{}", show(from), show(to)),
         Step::Mount { kind, to, .. } => format!("mount {} at /{}", show(kind), show(to)),
         Step::Seal(path) | Step::Detach(path) | Step::Remove(path) => format!("finish /{}", show(path)),
-        Step::EnterRoot => "enter the root".to_owned(),
+        Step::EnterRoot | Step::OpenRoot => "enter the root".to_owned(),
         Step::ChangeDirectory(path) => format!("change to {}", show(path)),
         Step::Limit { resource, maximum } => format!("limit {resource:?} to {maximum}"),
         Step::DropCapabilities => "give up privileges".to_owned(),
@@ -407,6 +411,11 @@ impl Held {
     /// Where its refused calls are told, if the policy says so and the kernel can.
     pub fn take_refusals(&mut self) -> Option<Refusals> {
         self.program.take_refusals()
+    }
+
+    /// What must be mended while it runs, if anything of a tree that others change is hidden or protected.
+    pub fn take_covers(&mut self) -> Option<Covers> {
+        self.covers.take()
     }
 
     /// What keeps it in.

@@ -55,7 +55,7 @@ pub use process::{
 pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
 pub use root::Root;
 pub use sandbox::{
-    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
+    Attributes, Door, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
     StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use signals::catch_signals;

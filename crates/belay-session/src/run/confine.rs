@@ -116,6 +116,14 @@ impl HeldCommand {
         }
     }
 
+    /// What of its jail must be mended while it runs.
+    pub(super) fn take_covers(&mut self) -> Option<belay_jail::Covers> {
+        match self {
+            HeldCommand::Free(_) => None,
+            HeldCommand::Confined(held) => held.take_covers(),
+        }
+    }
+
     /// Every process that is to be put into the run's group.
     pub(super) fn pids(&self) -> Vec<u32> {
         match self {

@@ -1,15 +1,16 @@
-//! Calls that a jail refuses: answered at once, told once for each process and call.
+//! Calls that a jail refuses: answered at once, told once for each process and call; and what it hides, kept so.
 //!
 //! Invariant: whoever is refused never waits for us to write it down.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
 
-use belay_event::{Denied, Event, What};
+use belay_event::{Degraded, Denied, Event, What};
 use belay_jail::Refusals;
 
 use super::Wake;
 use super::supervisor::Supervisor;
+use crate::error::chain_of;
 
 /// More different refusals than this are no news any more.
 const TOLD_MAX: usize = 4_096;
@@ -66,6 +67,22 @@ fn process_of(thread: u32) -> u32 {
 }
 
 impl Supervisor<'_> {
+    /// Hides and protects again what somebody outside replaced; until then it stood open.
+    pub(super) fn mend_covers(&mut self) {
+        let Some(covers) = &mut self.covers else { return };
+        let whys = match covers.mend() {
+            Ok(replaced) => replaced.iter().map(|path| -> String {
+                format!("{} was replaced from outside, and stood open to the command until it was covered again", path.display())
+            }).collect(),
+            Err(error) => vec![format!("what was replaced from outside stands open to the command: {}", chain_of(&error))],
+        };
+        let degraded = whys.into_iter().map(|why| self.event(What::Degraded(Degraded { layer: "jail".into(), why })));
+        let degraded: Vec<Event> = degraded.collect();
+        if !degraded.is_empty() {
+            self.happened(degraded);
+        }
+    }
+
     /// Writes down what was refused, with the command that it happened to.
     pub(super) fn refused(&mut self, refusal: &Refusal) {
         // The tracer may not have told yet that the process became a command.

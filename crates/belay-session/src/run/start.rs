@@ -155,6 +155,7 @@ impl Supervisor<'_> {
         if let Some(told) = held.take_refusals() {
             refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
         }
+        self.covers = held.take_covers();
         let pid = held.pid();
         self.record.child = ProcessName::of(pid);
         for pid in held.pids() {

@@ -62,6 +62,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
     pub(super) commands: Commands,
+    pub(super) covers: Option<belay_jail::Covers>,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -118,6 +119,7 @@ impl<'w> Supervisor<'w> {
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
             commands: Commands::default(),
+            covers: None,
             tree: None,
             tracer: None,
             journal: None,
@@ -196,6 +198,7 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
+        self.mend_covers();
         self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
@@ -356,6 +359,7 @@ impl<'w> Supervisor<'w> {
         let held = self.frozen_by.len();
         if held > 0 {
             self.catch_up();
+            self.mend_covers();
         }
         self.frozen_by.retain(|holder| *holder != client);
         if let Some(rewound) = rewound {

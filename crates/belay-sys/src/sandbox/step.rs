@@ -98,6 +98,17 @@ pub enum Step {
         /// What one may do there.
         attributes: Attributes,
     },
+    /// Takes the present root, of namespaces that were entered, for the new one.
+    OpenRoot,
+    /// Shows something of the new root at another path of it, unless something is mounted there or nothing is there.
+    Cover {
+        /// What.
+        from: CString,
+        /// Where.
+        to: CString,
+        /// What one may do there.
+        attributes: Attributes,
+    },
     /// Mounts a filesystem at a path of the new root.
     Mount {
         /// Its type.
@@ -200,6 +211,11 @@ impl Step {
             Step::Link { path, target } => rustix::fs::symlinkat(target.as_c_str(), place.root()?, path.as_c_str()),
             Step::Bind { from, to, attributes } => bind(CWD, from, place, to, *attributes),
             Step::BindWithin { from, to, attributes } => bind(place.root()?, from, place, to, *attributes),
+            Step::OpenRoot => open_root(place),
+            Step::Cover { from, to, attributes } => match needs_cover(place, to)? {
+                true => bind(place.root()?, from, place, to, *attributes),
+                false => Ok(()),
+            },
             Step::Mount { kind, options, to, attributes } => mount(place, kind, options, to, *attributes),
             Step::Seal(path) => seal(place, path),
             Step::Detach(path) => detach(place, path),
@@ -277,6 +293,33 @@ fn new_root(place: &mut Place) -> Done {
     // It stays open until the program is executed.
     std::mem::forget(root);
     Ok(())
+}
+
+fn open_root(place: &mut Place) -> Done {
+    let root = rustix::fs::open(c"/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    place.root = root.as_raw_fd();
+    std::mem::forget(root);
+    Ok(())
+}
+
+/// Whether something is at a path and belongs to the mount of the directory that it is in.
+fn needs_cover(place: &Place, path: &CStr) -> Result<bool, Errno> {
+    let found = match place.open(path) {
+        Ok(found) => found,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    // A path holds at most this much, and nothing may be allocated here.
+    let mut above = [0_u8; libc::PATH_MAX as usize];
+    let bytes = path.to_bytes();
+    let length = bytes.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    above.get_mut(..length).ok_or(Errno::NAMETOOLONG)?.copy_from_slice(&bytes[..length]);
+    let above = CStr::from_bytes_until_nul(&above).map_err(|_| Errno::NAMETOOLONG)?;
+    let mount = |handle: &OwnedFd| {
+        let wanted = rustix::fs::StatxFlags::MNT_ID;
+        rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, wanted).map(|found| found.stx_mnt_id)
+    };
+    Ok(mount(&found)? == mount(&place.open(above)?)?)
 }
 
 fn make_directory(place: &Place, path: &CStr, mode: u32) -> Done {

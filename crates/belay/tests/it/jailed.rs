@@ -121,6 +121,78 @@ fn flags_grant_and_hide_for_one_run() {
 }
 
 #[test]
+fn what_is_hidden_stays_hidden_when_its_owner_saves_it() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(".env", "SECRET=1\n").file("a", "a");
+    let script = "echo ready > ready; while [ ! -e go ]; do sleep 0.05; done; cat .env || echo not-read";
+    let mut command = world.command(&["run", "-q", "--profile", "strict", "--", "sh", "-c", script]);
+    let run = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    until("it runs", || world.has("ready"));
+    // As editors save.
+    world.workspace.file("new", "SECRET=2\n");
+    std::fs::rename(world.workspace.join("new"), world.workspace.join(".env")).unwrap();
+    let told = || {
+        let log = world.command(&["log", "--json"]).output().unwrap().stdout;
+        String::from_utf8_lossy(&log).contains("was replaced from outside")
+    };
+    until("it is covered again", told);
+    world.workspace.file("go", "");
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "not-read\n");
+    assert!(world.ok(&["show"]).contains("was replaced from outside"));
+}
+
+#[test]
+fn what_only_root_may_read_of_the_settings_is_not_there_for_a_confined_root() {
+    if !has_namespaces() || !belay_testkit::is_root() {
+        return belay_testkit::skip("only root owns the settings of the machine");
+    }
+    let mut world = World::new();
+    let lines = "\
+import os, stat
+for where, _, names in os.walk('/etc'):
+    for name in names:
+        path = os.path.join(where, name)
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode) or mode & 0o004: continue
+        try: open(path).close(); print(path)
+        except OSError: pass
+";
+    world.workspace.file("look.py", lines);
+    let secret = ["/etc/shadow", "/etc/.pwd.lock"].into_iter().find(|path| std::path::Path::new(path).exists());
+    let ran = world.belay(&["run", "-q", "--", "python3", "look.py"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran}");
+    if let Some(secret) = secret {
+        let ran = world.belay(&["run", "-q", "--ro", secret, "--", "cat", secret]);
+        assert_eq!(ran.code, 0, "what is named is granted: {ran}");
+    }
+}
+
+#[test]
+fn a_file_that_is_given_to_be_read_stays_as_it_is() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let prompt = world.workspace.base().join("prompt");
+    std::fs::write(&prompt, "do it").unwrap();
+    let script = "echo pwned > /proc/self/fd/0; echo pwned > /dev/stdin; cat";
+    let mut command = world.command(&["run", "-q", "--isolation", "jail", "--", "sh", "-c", script]);
+    command.stdin(std::fs::File::open(&prompt).unwrap());
+    let ran = world.ran(command);
+    assert_eq!(ran.stdout, "do it", "{ran}");
+    assert_eq!(std::fs::read_to_string(&prompt).unwrap(), "do it");
+    let mut command = world.command(&["run", "-q", "--isolation", "jail", "--", "ls"]);
+    command.stdin(std::fs::File::open("/").unwrap());
+    let ran = world.ran(command);
+    assert!(ran.code == 125 && ran.stderr.contains("standard input is a directory"), "{ran}");
+}
+
+#[test]
 fn a_link_that_a_run_left_behind_opens_nothing_for_the_next_one() {
     if !has_namespaces() {
         return;
