@@ -81,6 +81,8 @@ pub struct Den {
     pub home: PathBuf,
     /// The program belay, which a jail shows.
     pub program: Option<PathBuf>,
+    /// The directory of the person's settings and profiles, which nothing confined may change.
+    pub settings: PathBuf,
 }
 
 /// What to start under which confinement.
@@ -211,6 +213,10 @@ pub(crate) fn policy_at(
     });
     // The last grant hides belay's own directory; nothing that is given comes after it or beneath it.
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
+    // A command that could write the settings would choose the jail of the next one.
+    if policy.decides(&den.settings).is_some_and(|grant| grant.access == Access::Write) {
+        policy.grants.push(Grant::new(&den.settings, Access::Read));
+    }
     policy.grants.extend(last);
     if belay_sys::is_root() {
         policy.replaced = accounts(&den.home);
@@ -271,9 +277,9 @@ fn roots_own(directory: &Path) -> Vec<Grant> {
 /// The workspace becomes a private directory whose changes are kept; a jail without namespaces has none.
 fn keep_apart(policy: &mut Policy, layer: &Overlay) {
     let kept = layer.kept().clone();
-    for grant in policy.grants.iter_mut().filter(|grant| grant.path == kept.path) {
-        grant.access = Access::Private;
-    }
+    // What is beneath it too: a path that may be written is written apart like all others.
+    let is_written = |grant: &&mut Grant| grant.path.starts_with(&kept.path) && grant.access == Access::Write;
+    policy.grants.iter_mut().filter(is_written).for_each(|grant| grant.access = Access::Private);
     policy.kept.push(kept);
     policy.without_namespaces = false;
 }

@@ -20,7 +20,7 @@ use super::control::Control;
 use super::held::Holds;
 use super::passers::Passers;
 use super::record::{ProcessName, RunRecord, RunState};
-use super::refusals::Commands;
+use super::refusals::{Commands, Mending};
 use super::start::Streams;
 use super::storm::Deletions;
 use super::tally::Tally;
@@ -62,7 +62,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
     pub(super) commands: Commands,
-    pub(super) covers: Option<belay_jail::Covers>,
+    pub(super) mending: Option<Mending>,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -119,7 +119,7 @@ impl<'w> Supervisor<'w> {
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
             commands: Commands::default(),
-            covers: None,
+            mending: None,
             tree: None,
             tracer: None,
             journal: None,

@@ -89,6 +89,24 @@ fn directories_come_with_nothing_in_them() {
     assert!(world.has("four/five"));
 }
 
+#[test]
+fn what_may_be_written_is_written_apart_as_well() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("out/a", "a").file("code", "before");
+    let script = "echo new > out/new; echo changed > out/a; echo after > code";
+    world.ok(&["run", "-q", "--ephemeral", "--rw", "out", "--rw", "code", "--", "sh", "-ec", script]);
+    world.ok(&["fork", "a"]);
+    world.ok(&["run", "-q", "--fork", "a", "--rw", "out", "--", "sh", "-ec", script]);
+    assert_eq!((world.read("code").as_str(), world.read("out/a").as_str()), ("before", "a"));
+    assert!(!world.has("out/new"));
+    world.ok(&["review", "--all", "-y"]);
+    assert_eq!(world.read("out/new"), "new\n");
+    assert_eq!((world.read("code").as_str(), world.read("out/a").as_str()), ("after\n", "changed\n"));
+}
+
 /// What a workspace and a run in it can do to the layers that it is shown through: marks of the kernel's own, on both sides.
 const TAMPER: &str = "\
 import os, shutil, socket, stat, sys

@@ -172,6 +172,26 @@ for where, _, names in os.walk('/etc'):
 }
 
 #[test]
+fn a_run_in_the_midst_of_settings_cannot_change_belays_own() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("belay/config.toml", "").file("belay/profiles/own.toml", "inherits = [\"default\"]\n");
+    let script = "echo x > other; echo '[isolation]' > belay/config.toml; touch belay/profiles/default.toml; \
+                  mv belay belay2; ls belay/profiles";
+    for flags in [&["--isolation", "jail"][..], &["--ephemeral"]] {
+        let mut command = world.command(&[&["run", "-q"], flags, &["--", "sh", "-c", script]].concat());
+        // As for whoever has not set BELAY_HOME, and works on the directory of all settings.
+        command.env_remove("BELAY_HOME").env("XDG_DATA_HOME", world.workspace.home());
+        command.env("XDG_CONFIG_HOME", world.workspace.path());
+        let ran = world.ran(command);
+        assert_eq!(ran.stdout, "own.toml\n", "{flags:?}: {ran}");
+    }
+    assert_eq!((world.read("belay/config.toml").as_str(), world.read("other").as_str()), ("", "x\n"));
+}
+
+#[test]
 fn a_file_that_is_given_to_be_read_stays_as_it_is() {
     if !has_namespaces() {
         return;
@@ -223,6 +243,63 @@ fn a_link_that_a_run_left_behind_opens_nothing_for_the_next_one() {
     assert_eq!(ran.stdout.trim().lines().last(), Some("over"), "{ran}");
     assert!(!ran.stdout.contains("workspaces"), "{ran}");
     assert!(!std::path::Path::new(&home).join("new").exists() && !std::path::Path::new(&outside).join("new").exists());
+}
+
+#[test]
+fn nothing_that_a_run_leaves_behind_frees_the_next_one() {
+    if !has_namespaces() {
+        return;
+    }
+    let left = [
+        "mkdir .git; ln -s hooks .git/hooks",
+        "ln -s .git .git",
+        "mkdir .git; ln -s ../a/../.git/hooks .git/hooks",
+        "mkdir .git; python3 -c \"import os; os.symlink('deep/' * 800, '.git/hooks')\"",
+        "mkdir .git; python3 -c \"import os; os.symlink('n' * 300, '.git/hooks')\"",
+        "mkdir .git; mkfifo .git/hooks",
+        "touch .git",
+        "mkdir -p .git/hooks; chmod 0 .git/hooks",
+        "mkdir -p .git/hooks; chmod 0 .git",
+    ];
+    for script in left {
+        let mut world = World::new();
+        world.workspace.file("a", "a");
+        std::fs::write(world.workspace.base().join("secret"), "home").unwrap();
+        world.ok(&["run", "-q", "--", "sh", "-c", script]);
+        let ran = world.belay(&["run", "--", "sh", "-c", "cat ~/secret; echo over"]);
+        let is_refused = ran.code == 125 && ran.stdout.is_empty();
+        assert!(is_refused || (ran.stdout == "over\n" && ran.stderr.contains("in a jail")), "{script}: {ran}");
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(world.workspace.path()).status();
+    }
+}
+
+/// Two names are exchanged as fast as they can be: a directory that is protected, and a link to a secret.
+const EXCHANGE: &str = "\
+import ctypes, os, time
+libc, end = ctypes.CDLL(None), time.time() + 30
+while time.time() < end and not os.path.exists('stop'):
+    libc.renameat2(-100, b'.git/hooks', -100, b'.git/link', 2)
+";
+
+#[test]
+fn whoever_races_with_the_start_of_a_run_frees_nobody() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(".git/hooks/a", "a").file("exchange.py", EXCHANGE);
+    let secret = world.workspace.base().join("secret");
+    std::fs::create_dir(&secret).unwrap();
+    std::fs::write(secret.join("key"), "private").unwrap();
+    std::os::unix::fs::symlink(&secret, world.workspace.join(".git/link")).unwrap();
+    let mut enemy = Command::new("python3").arg("exchange.py").current_dir(world.workspace.path()).spawn().unwrap();
+    for _ in 0..8 {
+        let ran = world.belay(&["run", "--", "sh", "-c", "cat .git/hooks/key .git/link/key ~/secret/key; echo over"]);
+        let is_refused = ran.code == 125 && ran.stdout.is_empty();
+        assert!(is_refused || (ran.stdout == "over\n" && ran.stderr.contains("in a jail")), "{ran}");
+    }
+    world.workspace.file("stop", "");
+    enemy.wait().unwrap();
 }
 
 #[test]
