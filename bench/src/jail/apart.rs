@@ -15,7 +15,9 @@ const GROWTH_MAX: f64 = 1.5;
 
 /// Starts ephemeral runs in each workspace and forks it, and prints each row when it is done.
 pub(super) fn ephemeral_and_forks(belay: &Path, workspaces: &[PathBuf], rounds: usize) -> Result<()> {
-    println!("\n| kept apart, least of {rounds} | files | ephemeral, to the first instruction | × the first row | fork |");
+    println!(
+        "\n| kept apart, least of {rounds} | files | ephemeral, to the first instruction | × the first row | fork |"
+    );
     println!("|---|---|---|---|---|");
     let mut first = None;
     for workspace in workspaces {

@@ -382,7 +382,9 @@ fn describe(step: &Step) -> String {
             format!("make /{}", show(path))
         }
         Step::Bind { from, to, .. } => format!("show {} at /{}", show(from), show(to)),
-        Step::BindWithin { from, to, .. } | Step::Cover { from, to, .. } => format!("show /{} at /{}", show(from), show(to)),
+        Step::BindWithin { from, to, .. } | Step::Cover { from, to, .. } => {
+            format!("show /{} at /{}", show(from), show(to))
+        }
         Step::Mount { kind, to, .. } => format!("mount {} at /{}", show(kind), show(to)),
         Step::Seal(path) | Step::Detach(path) | Step::Remove(path) => format!("finish /{}", show(path)),
         Step::EnterRoot | Step::OpenRoot => "enter the root".to_owned(),

@@ -202,7 +202,14 @@ fn components(path: &Path) -> VecDeque<OsString> {
 fn look(path: &Path) -> Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::ENAMETOOLONG)) => Ok(None),
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::ENAMETOOLONG)
+            ) =>
+        {
+            Ok(None)
+        }
         Err(source) => Err(Error::Look { path: path.to_owned(), source }),
     }
 }

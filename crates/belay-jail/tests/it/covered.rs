@@ -43,7 +43,10 @@ fn what_is_replaced_outside_is_covered_again() {
     // As editors save, and as git writes its settings.
     fs::write(world.path("workspace/new"), "other secret").unwrap();
     fs::rename(world.path("workspace/new"), world.path("workspace/.env")).unwrap();
-    assert!(look(&mut stream).contains("SEEN"), "the kernel took it away; if it no longer does, nothing is to be mended");
+    assert!(
+        look(&mut stream).contains("SEEN"),
+        "the kernel took it away; if it no longer does, nothing is to be mended"
+    );
     assert_eq!(covers.mend().unwrap(), [world.path("workspace/.env")]);
     assert_eq!(look(&mut stream), "over\n");
 

@@ -123,9 +123,11 @@ attempt(lambda: os.mknod('kept', stat.S_IFCHR, 0))
 attempt(lambda: os.mknod('made', stat.S_IFCHR, 0))
 attempt(lambda: os.mknod('dir/made', stat.S_IFCHR, 0))
 if len(sys.argv) > 2:
-    shutil.rmtree('lower'); os.symlink(outside, 'lower'); os.mkfifo('fifo'); os.link('kept', 'kept2')
+    attempt(lambda: (shutil.rmtree('lower'), os.symlink(outside, 'lower')))
+    os.mkfifo('fifo'); os.link('kept', 'kept2')
     attempt(lambda: socket.socket(socket.AF_UNIX).bind('sock'))
-    os.symlink(outside + '/canary', 'to-canary'); os.remove('code'); os.symlink('../canary', 'code')
+    os.symlink(outside + '/canary', 'to-canary')
+    attempt(lambda: (os.remove('code'), os.symlink('../canary', 'code')))
 ";
 
 #[test]
@@ -137,7 +139,7 @@ fn an_enemy_in_the_layers_leads_nowhere() {
         let mut world = World::new();
         world.workspace.file("lower/canary", "l").file("code", "c").file("kept", "k").file("dir/inner", "i");
         world.workspace.file("tamper.py", TAMPER);
-        let outside = world.workspace.base().join("outside");
+        let outside = world.workspace.base().join("beyond");
         std::fs::create_dir(&outside).unwrap();
         std::fs::write(outside.join("canary"), "alive").unwrap();
         std::fs::write(world.workspace.base().join("canary"), "alive").unwrap();
@@ -153,7 +155,9 @@ fn an_enemy_in_the_layers_leads_nowhere() {
         for words in [&["review", "--all", "-y"][..], &["pick", "a", "-y"]] {
             let ran = world.belay(words);
             assert!([0, 5].contains(&ran.code), "{words:?}: {ran}");
-            assert_eq!(std::fs::read_link(world.workspace.join("lower")).unwrap(), outside, "{words:?}: {ran}");
+            // The kernel refuses to go where its own marks lie in the workspace itself.
+            let link = std::fs::read_link(world.workspace.join("lower"));
+            assert!(marked_before || link.is_ok_and(|link| link == outside), "{words:?}: {ran}");
             for file in ["kept", "dir/inner", "tamper.py"] {
                 assert!(world.has(file), "{words:?} removed {file}: {ran}");
             }
