@@ -61,7 +61,7 @@ pub use pty::{
 };
 pub use root::Root;
 pub use sandbox::{
-    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
+    Attributes, Door, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
     StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use signals::{catch_signals, suspend_job, suspend_self};
