@@ -17,6 +17,7 @@ mod lost;
 mod passers;
 mod record;
 mod refusals;
+mod seat;
 mod start;
 mod still;
 mod storm;
@@ -151,7 +152,7 @@ impl Workspace<'_> {
 pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
     // A group leader already is what this would make it.
     let _ = rustix::process::setsid();
-    belay_sys::survive_hangup();
+    belay_sys::survive_terminal();
     let record = home.run(id)?;
     if !record.state.is_open() {
         return Err(Error::RunOver(record.id));
