@@ -20,7 +20,7 @@ pub(super) fn row(bench: &mut Bench<'_>) -> Result<Option<Row>> {
     let commands: [&[&str]; 8] = [
         &["status"],
         &["ls", &snapshot],
-        &["find", "*.map"],
+        &["find", "*.rs"],
         &["du", "--why"],
         &["gc"],
         &["verify"],
