@@ -110,7 +110,7 @@ fn topmost(changes: &[Change]) -> u64 {
     for change in changes {
         let inside = |above: &[u8]| change.path.strip_prefix(above).is_some_and(|rest| rest.starts_with(b"/"));
         if !above.is_some_and(inside) {
-            (above, count) = (Some(&change.path), count + 1);
+            (above, count) = (Some(change.path.as_slice()), count + 1);
         }
     }
     count
