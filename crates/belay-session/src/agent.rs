@@ -5,7 +5,9 @@
 //! recorded twice, however often it is told.
 
 mod memory;
+mod put_back;
 mod record;
+mod unhooked;
 
 use std::path::Path;
 
@@ -19,6 +21,7 @@ use crate::workspace::{Work, Workspace};
 use memory::{Memory, OpenCall};
 
 pub use memory::Missed;
+pub use unhooked::Unhooked;
 
 /// Something that an agent told.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +89,7 @@ impl Workspace<'_> {
         if memory.has_heard(word, now) {
             return Ok(Heard { again: true, turn: memory.turn, ..Heard::default() });
         }
+        let between = memory.is_between_calls();
         let heard = match &word.deed {
             AgentDeed::Prompt(prompt) => self.hear_prompt(&mut memory, word, prompt, work),
             AgentDeed::ToolStart { id, tool, what } => self.hear_start(&mut memory, word, [id, tool, what], work),
@@ -93,6 +97,7 @@ impl Workspace<'_> {
             AgentDeed::TurnEnd => self.hear_turn_end(&mut memory, word, work),
             AgentDeed::Other(what) => self.hear_other(&mut memory, what, work),
         }?;
+        self.notice(&mut memory, word, between, &heard)?;
         memory.write(self)?;
         Ok(heard)
     }
@@ -177,6 +182,10 @@ impl Workspace<'_> {
     }
 
     fn hear_turn_end(&self, memory: &mut Memory, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
+        // Agents also end what never began, such as a list of their servers.
+        if memory.run.is_none() {
+            return self.hear_other(memory, "the end of a session", work);
+        }
         self.begin_session(memory, word)?;
         // Without it what a person does afterwards would count as the turn's.
         let request = SnapshotRequest {

@@ -17,6 +17,7 @@ mod lost;
 mod passers;
 mod record;
 mod refusals;
+mod seat;
 mod start;
 mod still;
 mod storm;
@@ -28,9 +29,11 @@ mod wire;
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use belay_event::{Event, Raw};
 
+use crate::backend::BackendChoice;
 use crate::config::Sources;
 use crate::error::{Error, Result};
 use crate::home::Home;
@@ -44,6 +47,7 @@ pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
+pub(crate) use still::Still;
 pub use wire::{Answer, Deed, Farewell, Frame, Request};
 
 /// Whatever wakes the loop.
@@ -56,6 +60,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A signal stopped the command, at this time.
+    ChildStopped(Instant),
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
     /// A jail refused a call.
@@ -83,6 +89,8 @@ pub struct RunPlan {
     pub limits: RunLimits,
     /// What it is confined to.
     pub confinement: Confinement,
+    /// Where the content of its snapshots is to lie; without it, where the settings say.
+    pub backend: Option<BackendChoice>,
 }
 
 /// What a supervisor is given by the process that it is.
@@ -105,6 +113,8 @@ impl Workspace<'_> {
         use std::os::unix::ffi::OsStrExt;
         let home = self.home();
         let _alone = self.claim_layer()?;
+        // A backend that cannot be had is told before anything begins.
+        self.backend(plan.backend)?;
         let record = RunRecord {
             id: home.options.ids.next("run_", 8),
             state: RunState::Created,
@@ -117,6 +127,7 @@ impl Workspace<'_> {
             size: plan.size,
             limits: plan.limits,
             confinement: plan.confinement.clone(),
+            backend: plan.backend.map(|choice| choice.name().to_owned()),
             created_at: home.options.clock.now(),
             started_at: None,
             ended_at: None,
@@ -141,7 +152,7 @@ impl Workspace<'_> {
 pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
     // A group leader already is what this would make it.
     let _ = rustix::process::setsid();
-    belay_sys::survive_hangup();
+    belay_sys::survive_terminal();
     let record = home.run(id)?;
     if !record.state.is_open() {
         return Err(Error::RunOver(record.id));

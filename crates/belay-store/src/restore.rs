@@ -234,6 +234,8 @@ pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>
         return Ok(Applied::default());
     }
     options.progress.expect(plan.steps.len() as u64, plan.bytes);
+    // What the plan was made from is not needed to carry it out.
+    store.forget();
     let hands = Hands::new(options.faults);
     let mut work =
         Work { store, root, options, hands: &hands, as_root: belay_sys::is_root(), layout: Layout::new(plan) };
@@ -296,4 +298,8 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
         Some(at) => (&path[..at], &path[at + 1..]),
         None => (b"", path),
     }
+}
+/// Removes what is at the path beneath the root and all beneath it; nothing there is no error.
+pub(crate) fn remove_tree(root: &Root, path: &[u8]) -> std::io::Result<()> {
+    tidy::remove_tree(root, &hands::Hands::new(None), path)
 }

@@ -1,7 +1,6 @@
 //! Captures one entry that is not a directory, and reads files until they hold still.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::FileExt;
 
 use belay_sys::{Dir, FileType, Stat, Time};
@@ -64,15 +63,15 @@ impl Hand<'_> {
             return Ok(Some(opaque(name, Some(stat), FileType::File, Opaque::OverLimit)));
         }
         for attempt in 1.. {
-            let file = match open_file(dir, name).map_err(Error::workspace("open", path))? {
-                Ok(file) => file,
+            let (file, before) = match open_file(dir, name).map_err(Error::workspace("open", path))? {
+                Ok(opened) => opened,
                 Err(why) => return Ok(self.without(path, name, stat, why)),
             };
             if since.sec.saturating_sub(stat.ctime.sec) < MAYBE_DIRTY_SECONDS {
                 belay_sys::watch_mappings(&file);
             }
-            let read = self.read_once(&file);
-            let (content, before, after) = match read {
+            let read = self.read_once(&file, path, &before);
+            let (content, after) = match read {
                 Ok(read) => read,
                 Err(Error::Workspace { source, .. }) => return self.refused(path, name, stat, source),
                 Err(error) => return Err(error),
@@ -94,37 +93,46 @@ impl Hand<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// Reads a file once; returns its content and length, and its state before and after.
-    fn read_once(&mut self, file: &File) -> Result<((Content, u64), Stat, Stat)> {
-        let fail = Error::workspace("read", b"");
-        let before = belay_sys::stat_file(file).map_err(fail)?;
+    /// Reads a file once; returns its content and length, and what it is like afterwards.
+    fn read_once(&mut self, file: &File, path: &[u8], before: &Stat) -> Result<((Content, u64), Stat)> {
         self.findings.files_read += 1;
-        let content = if before.size <= WHOLE_BYTES_MAX && before.blocks.saturating_mul(512) >= before.size {
-            self.read_whole(file, before.size)?
-        } else {
-            self.read_large(file, &before)?
+        let content = match self.job.copier {
+            Some((_, copier)) => {
+                self.path = path.to_vec();
+                let copy = copier.hold(path, file)?;
+                let source = copy.as_ref().unwrap_or(file);
+                let stat = belay_sys::stat_file(source).map_err(Error::workspace("read", b""))?;
+                self.read_content(source, &stat)?
+            }
+            None => self.read_content(file, before)?,
         };
         let after = belay_sys::stat_file(file).map_err(Error::workspace("read", b""))?;
-        Ok((content, before, after))
+        Ok((content, after))
+    }
+
+    fn read_content(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
+        if stat.size <= WHOLE_BYTES_MAX && stat.blocks.saturating_mul(512) >= stat.size {
+            self.read_whole(file, stat.size)
+        } else {
+            self.read_large(file, stat)
+        }
     }
 
     fn read_whole(&mut self, file: &File, size: u64) -> Result<(Content, u64)> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        buffer.reserve(size as usize + 1);
-        // One byte more than it should have shows that it grew.
-        let read = file.take(size + 1).read_to_end(&mut buffer).map_err(Error::workspace("read", b""));
-        let result = read.and_then(|_| self.put_content(&buffer));
-        let len = buffer.len() as u64;
+        let read = fill(file, &mut buffer, size as usize);
+        let result = read.and_then(|len| Ok((Content::Whole(self.put_content(&buffer[..len])?), len as u64)));
         self.buffer = buffer;
-        Ok((Content::Whole(result?), len))
+        result
     }
 
     fn put_content(&mut self, bytes: &[u8]) -> Result<Hash> {
         if bytes.is_empty() {
             return Ok(self.job.store.algorithm().hash(b""));
         }
-        self.put(ObjectKind::Content, bytes)
+        let key = self.job.store.algorithm().hash(bytes);
+        self.keep(&key, bytes, 0)?;
+        Ok(key)
     }
 
     fn read_large(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
@@ -138,6 +146,7 @@ impl Hand<'_> {
             return self.read_whole(file, stat.size);
         }
         if !is_sparse
+            && self.job.copier.is_none()
             && stat.size >= SHARED_BYTES_MIN
             && let Some(shared) = self.share_large(file)?
         {
@@ -174,12 +183,14 @@ impl Hand<'_> {
         all: &mut Option<crate::hash::Hasher>,
     ) -> Result<u64> {
         let read = |buffer: &mut [u8], at: u64| read_some(file, buffer, offset + at);
+        let mut at = offset;
         self.cut(len, &read, &mut |hand, chunk| {
             if let Some(all) = all {
                 all.update(chunk);
             }
             let key = hand.job.store.algorithm().hash(chunk);
-            hand.put_as(ObjectKind::Content, &key, chunk)?;
+            hand.keep(&key, chunk, at)?;
+            at += chunk.len() as u64;
             segments.push(Segment::Data { key, len: chunk.len() as u64 });
             Ok(())
         })
@@ -244,6 +255,21 @@ pub(crate) fn cut_chunk(rest: &[u8], ended: bool) -> Option<&[u8]> {
     }
     let cut = fastcdc::v2020::FastCDC::new(rest, CHUNK_BYTES.0, CHUNK_BYTES.1, CHUNK_BYTES.2).next();
     Some(&rest[..cut.map_or(rest.len(), |chunk| chunk.length)])
+}
+
+/// Reads up to `size` bytes from the start; whether there are more shows in what the file is like afterwards.
+fn fill(file: &File, buffer: &mut Vec<u8>, size: usize) -> Result<usize> {
+    if buffer.len() < size {
+        buffer.resize(size, 0);
+    }
+    let mut filled = 0;
+    while filled < size {
+        match read_some(file, &mut buffer[filled..size], filled as u64)? {
+            0 => break,
+            got => filled += got,
+        }
+    }
+    Ok(filled)
 }
 
 fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
