@@ -11,6 +11,7 @@ use std::path::Path;
 
 use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, SnapshotTaken, What};
 use belay_store::{Change, FileType, Kind as EntryKind, LockMode, Scope};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Origin, Snapshot};
@@ -21,7 +22,7 @@ use memory::{Memory, OpenCall};
 pub use memory::Missed;
 
 /// Something that an agent told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentWord {
     /// Which agent: `claude`, `codex`, …
     pub agent: String,
@@ -34,7 +35,8 @@ pub struct AgentWord {
 }
 
 /// What an agent did, or is about to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AgentDeed {
     /// The user asked for something.
     Prompt(String),

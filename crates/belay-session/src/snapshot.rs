@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use belay_store::{CaptureOptions, Captured, Filter, Hash, Manifest, Root, Source, View, capture};
 
 use crate::error::{Error, Result};
+use crate::eyes::{Eyes, Seen};
 use crate::identity::{Arrival, Index};
 use crate::intent::Pending;
 use crate::outer::ignore_files;
@@ -102,6 +103,37 @@ pub(crate) struct Look<'a> {
     pub(crate) root: Option<&'a Root>,
 }
 
+impl Look<'_> {
+    /// Whether it sees what every other such look sees.
+    fn is_plain(&self) -> bool {
+        !self.all && self.keep.is_none() && self.dirty.is_none() && self.root.is_none()
+    }
+}
+
+/// A look at a workspace that somebody sees all changes of, or nobody.
+pub(crate) struct Watched<'a> {
+    eyes: Option<&'a Eyes>,
+    seen: Option<Seen>,
+    base: Option<Manifest>,
+}
+
+impl Watched<'_> {
+    /// The look, at no more than what changed.
+    pub(crate) fn narrow<'l>(&'l self, look: Look<'l>) -> Look<'l> {
+        match (&self.base, self.seen.as_ref().and_then(|seen| seen.since.as_ref())) {
+            (Some(base), Some((_, paths))) => Look { dirty: Some((base, paths)), ..look },
+            _ => look,
+        }
+    }
+
+    /// Passes on that the look found this state, which the store has.
+    pub(crate) fn settle(&self, key: Hash) {
+        if let (Some(eyes), Some(seen)) = (self.eyes, &self.seen) {
+            eyes.captured(seen, key);
+        }
+    }
+}
+
 /// A layer as it is now, and the snapshot that it lies above.
 struct Layered {
     root: Root,
@@ -179,7 +211,20 @@ impl Workspace<'_> {
 
     /// Captures the workspace; gc leaves the result alone for as long as it lives.
     pub(crate) fn capture(&self, look: Look<'_>, work: Work<'_>) -> Result<Captured> {
-        self.with_options(look, work, |options| capture(self.home.store(), options))
+        let watched = self.watched(&look);
+        let captured = self.with_options(watched.narrow(look), work, |options| capture(self.home.store(), options))?;
+        watched.settle(captured.key);
+        Ok(captured)
+    }
+
+    /// What whoever sees the workspace knows about a look at it.
+    pub(crate) fn watched(&self, look: &Look<'_>) -> Watched<'_> {
+        let eyes = self.eyes().filter(|_| look.is_plain() && self.layer().is_none());
+        let seen = eyes.map(Eyes::look);
+        let since = seen.as_ref().filter(|_| !look.full).and_then(|seen| seen.since.as_ref());
+        // A capture that is gone by now cannot be built upon; then everything is looked at.
+        let base = since.and_then(|(base, _)| Manifest::read(self.home.store(), base).ok());
+        Watched { eyes, seen, base }
     }
 
     /// Lists a capture in the timeline.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::env;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -59,6 +60,27 @@ impl Environment {
             pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
         })
     }
+}
+
+impl Environment {
+    /// What steers belay from here: a helper that is steered otherwise must not answer.
+    pub(crate) fn steering(&self) -> String {
+        serde_json::json!([self.user_config, self.overrides]).to_string()
+    }
+}
+
+/// The variables that belay itself goes by.
+pub(crate) fn own() -> impl Iterator<Item = (OsString, OsString)> {
+    let is_own = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"BELAY_") || name.starts_with(b"XDG_") || [&b"HOME"[..], b"TZ", b"PATH"].contains(&name)
+    };
+    env::vars_os().filter(move |(name, _)| is_own(name))
+}
+
+/// Whether this process belongs to a run, which sees what changes by itself.
+pub(crate) fn is_in_run() -> bool {
+    env::var_os("BELAY_RUN").is_some() || env::var_os(AGENT_SOCKET).is_some()
 }
 
 /// The zone in which the user reads and says times; found once.

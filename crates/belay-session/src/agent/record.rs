@@ -1,6 +1,9 @@
 //! An agent's conversation as a run: its record, and a journal that no process keeps open.
 
+use std::collections::hash_map::Entry;
+
 use belay_event::{At, Event, ExecSource, FileSource, Isolation, Protection, Raw, RunStarted, What};
+use belay_journal::Notebook;
 
 use super::memory::Memory;
 use super::{AgentWord, raw};
@@ -79,8 +82,14 @@ impl Workspace<'_> {
         if run.supervisor.is_some() || events.is_empty() {
             return Ok(());
         }
-        belay_journal::append(&self.home.run_dir(&run.id), &run.id, self.home.signing_key()?, &events, seal)?;
-        Ok(())
+        let mut notebooks = self.notebooks.lock().expect("no holder panics");
+        let notebook = match notebooks.entry(run.id.clone()) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(Notebook::open(&self.home.run_dir(&run.id), &run.id, self.home.signing_key()?)?)
+            }
+        };
+        Ok(notebook.append(&events, seal)?)
     }
 
     /// Brings the record of the conversation up to date.

@@ -85,6 +85,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.retention.max_count", Number(1_000_000), Never, "Snapshots kept by the archive backend."),
     key("snapshots.retention.delete_initial", Flag, Being(false), "Let pre-run snapshots be deleted automatically."),
     key("agents.hide_prompts", Flag, Being(true), "Keep only a hash of what the user asked an agent."),
+    key("agents.helper_idle_seconds", Number(YEAR_SECONDS), Never, "Seconds until an idle helper ends; 0 for none."),
     key("tracing.disable_exec", Flag, Being(false), "Do not record the commands of a run."),
     key("tracing.disable_files", Flag, Being(false), "Do not record which files a run changes."),
     key(

@@ -48,7 +48,7 @@ pub(super) fn socket_in(dir: &Path) -> io::Result<(File, PathBuf)> {
 ///
 /// A jail renounces new privileges and adds filters, for good; who has more of either than we is in one. Who is gone
 /// already cannot be asked.
-fn is_free(stream: &UnixStream) -> bool {
+pub(crate) fn is_free(stream: &UnixStream) -> bool {
     let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
     let (own, theirs) = (fetters("self"), fetters(&peer.pid.as_raw_nonzero().to_string()));
     matches!((own, theirs), (Some(own), Some(theirs)) if theirs[0] <= own[0] && theirs[1] <= own[1])
