@@ -70,7 +70,7 @@ pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use ephemeral::Written;
 pub use error::{Error, Result};
 pub use export::Exported;
-pub use eyes::Eyes;
+pub use eyes::{Eyes, Lookout, Sight};
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use history::{Found, Version, VersionState};

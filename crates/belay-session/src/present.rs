@@ -95,7 +95,7 @@ impl Workspace<'_> {
         let preview = self.with_options(watched.narrow(look), work, |options| preview(self.home.store(), options))?;
         let key = preview.manifest.key(self.home.store());
         if self.timeline()?.snapshots().iter().any(|snapshot| snapshot.manifest == key) {
-            watched.settle(key);
+            watched.settle(key, preview.manifest.filter, preview.has_links);
         }
         Ok(Tree { snapshot: None, source: Source::Present(Box::new(preview)) })
     }

@@ -153,14 +153,8 @@ fn lock_name(workspace: &str) -> String {
 impl Workspace<'_> {
     /// Whether a helper would be of use here, and none is there or on its way.
     pub fn wants_helper(&self) -> Result<bool> {
-        if self.is_layered() || self.settings.number("agents.helper_idle_seconds") == 0 {
-            return Ok(false);
-        }
-        if self.settings.disabled_by().is_some() || self.settings.flag("tracing.disable_files") {
-            return Ok(false);
-        }
-        // Where others change files unseen every look is a walk, with or without it.
-        if self.root().file_system().is_ok_and(|on| on.is_remote()) {
+        let is_wanted = self.settings.number("agents.helper_idle_seconds") > 0 && self.settings.disabled_by().is_none();
+        if !is_wanted || !self.can_be_seen() {
             return Ok(false);
         }
         let lock = lock_name(&self.id);

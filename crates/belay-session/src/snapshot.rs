@@ -127,9 +127,9 @@ impl Watched<'_> {
     }
 
     /// Passes on that the look found this state, which the store has.
-    pub(crate) fn settle(&self, key: Hash) {
+    pub(crate) fn settle(&self, key: Hash, filter: Hash, has_links: bool) {
         if let (Some(eyes), Some(seen)) = (self.eyes, &self.seen) {
-            eyes.captured(seen, key);
+            eyes.captured(seen, key, filter, has_links);
         }
     }
 }
@@ -213,8 +213,27 @@ impl Workspace<'_> {
     pub(crate) fn capture(&self, look: Look<'_>, work: Work<'_>) -> Result<Captured> {
         let watched = self.watched(&look);
         let captured = self.with_options(watched.narrow(look), work, |options| capture(self.home.store(), options))?;
-        watched.settle(captured.key);
+        watched.settle(captured.key, captured.manifest.filter, captured.has_links);
         Ok(captured)
+    }
+
+    /// The filter of a snapshot that is taken now.
+    fn filter_now(&self) -> Filter {
+        Filter { outer: ignore_files(self.path()), ..self.settings.filter() }
+    }
+
+    /// Whether the files are as in the latest snapshot, if whoever sees them knows it without a look at any of them.
+    pub(crate) fn is_seen_unchanged(&self) -> Result<bool> {
+        let crosses = self.settings.flag("snapshots.cross_mounts");
+        let Some(eyes) = self.eyes().filter(|_| !crosses && self.layer().is_none()) else { return Ok(false) };
+        let timeline = self.timeline()?;
+        let Some((base, paths)) = eyes.look().since else { return Ok(false) };
+        let is_latest = timeline.latest().is_some_and(|latest| latest.manifest == base.key);
+        // What is left out may be another by now because of a file above the workspace.
+        Ok(is_latest
+            && paths.is_empty()
+            && !base.has_links
+            && self.home.store().key_of(&self.filter_now()) == base.filter)
     }
 
     /// What whoever sees the workspace knows about a look at it.
@@ -223,7 +242,7 @@ impl Workspace<'_> {
         let seen = eyes.map(Eyes::look);
         let since = seen.as_ref().filter(|_| !look.full).and_then(|seen| seen.since.as_ref());
         // A capture that is gone by now cannot be built upon; then everything is looked at.
-        let base = since.and_then(|(base, _)| Manifest::read(self.home.store(), base).ok());
+        let base = since.and_then(|(base, _)| Manifest::read(self.home.store(), &base.key).ok());
         Watched { eyes, seen, base }
     }
 
@@ -292,7 +311,7 @@ impl Workspace<'_> {
             // What is about to be changed is looked at as its snapshot was: by the same rules, and by the same cache.
             Some(keep) => keep.filter(self.home.store())?,
             None if look.all => Filter::everything(),
-            None => Filter { outer: ignore_files(self.path()), ..self.settings.filter() },
+            None => self.filter_now(),
         };
         let options = CaptureOptions {
             root: layered.as_ref().map(|layered| &layered.root).or(look.root).unwrap_or_else(|| self.root()),

@@ -14,7 +14,7 @@ use belay_store::{LockMode, Manifest, Progress, Root};
 
 use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
-use crate::eyes::Eyes;
+use crate::eyes::{Eyes, Sight};
 use crate::home::Home;
 use crate::identity::{Arrival, Place};
 use crate::overlay::Overlay;
@@ -48,7 +48,7 @@ pub struct Workspace<'h> {
     /// The timeline as it was last read.
     memory: Mutex<Option<Reading>>,
     /// Who sees what changes in it.
-    eyes: Option<Arc<Eyes>>,
+    sight: Sight,
     /// The records of conversations that were added to.
     pub(crate) notebooks: Mutex<HashMap<String, Notebook>>,
 }
@@ -80,7 +80,7 @@ impl<'h> Workspace<'h> {
             layer: None,
             above: None,
             memory: Mutex::default(),
-            eyes: None,
+            sight: Sight::default(),
             notebooks: Mutex::default(),
         })
     }
@@ -107,19 +107,19 @@ impl<'h> Workspace<'h> {
             layer: Some(layer),
             above: None,
             memory: Mutex::default(),
-            eyes: None,
+            sight: Sight::default(),
             notebooks: Mutex::default(),
         })
     }
 
     /// The same, seen by somebody, so that a look at it costs what changed.
-    pub fn seen_by(self, eyes: Arc<Eyes>) -> Workspace<'h> {
-        Workspace { eyes: Some(eyes), ..self }
+    pub fn seen_by(self, sight: Sight) -> Workspace<'h> {
+        Workspace { sight, ..self }
     }
 
     /// Who sees what changes in it.
     pub(crate) fn eyes(&self) -> Option<&Eyes> {
-        self.eyes.as_deref()
+        self.sight.get()
     }
 
     /// The same, with the snapshot that its layer lies above.

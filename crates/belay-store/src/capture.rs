@@ -124,6 +124,8 @@ pub struct Captured {
     pub stored_bytes: u64,
     /// Files that had to be read.
     pub files_read: u64,
+    /// Whether a file has another name, here or elsewhere, through which it may be changed.
+    pub has_links: bool,
     disk: Arc<dyn Disk>,
     cache: String,
     update: Update,
@@ -147,6 +149,8 @@ pub struct Preview {
     pub links: crate::manifest::Links,
     /// The nodes that the store does not have.
     pub nodes: HashMap<Hash, Arc<Node>>,
+    /// Whether a file has another name, here or elsewhere, through which it may be changed.
+    pub has_links: bool,
 }
 
 impl Preview {
@@ -174,6 +178,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
         manifest,
         stored_bytes,
         files_read: found.findings.files_read,
+        has_links: !found.findings.linked.is_empty(),
         disk: Arc::clone(store.disk()),
         cache: options.cache.to_string(),
         update: found.update,
@@ -186,7 +191,7 @@ pub fn preview(store: &Store, options: &CaptureOptions<'_>) -> Result<Preview> {
     let mut found = look(store, options, None)?;
     let (manifest, coverage, links) = found.manifest(store, options, None)?;
     let nodes = std::mem::take(&mut found.findings.nodes);
-    Ok(Preview { manifest, coverage, links, nodes })
+    Ok(Preview { manifest, coverage, links, nodes, has_links: !found.findings.linked.is_empty() })
 }
 
 /// What a look at the workspace found.

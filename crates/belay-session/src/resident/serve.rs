@@ -1,31 +1,40 @@
 //! The helper's own side: who it answers, what it checks before it does, and when it ends.
+//!
+//! One thread takes letters. If nothing changed since the latest snapshot it says so at once, and what the agent told is
+//! written down after that. Everything else waits its turn behind what was told before, and is answered when its
+//! snapshot is durable.
+
+mod desk;
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use belay_event::{FileSource, Raw};
-use belay_store::{LockMode, Quiet};
+use belay_store::LockMode;
 use belay_sys::inotify::Inotify;
+use serde_json::Value;
 
+use self::desk::{Desk, Job};
 use super::{Letter, PLACE, Standing, Told, Want, address, lock_name, name_of};
 use crate::config::Sources;
 use crate::error::{Error, Result, chain};
-use crate::eyes::Eyes;
+use crate::eyes::{Eyes, Sight, number};
 use crate::home::Home;
 use crate::run::{Frame, is_free, read_frame, write_text};
 use crate::trust::{OwnWord, own_word};
-use crate::workspace::{Work, Workspace};
+use crate::workspace::Workspace;
 
-/// Whoever connects and says nothing for so long is let go.
-const SILENCE: Duration = Duration::from_secs(5);
+/// Whoever connects and does not say what it wants in this time is let go: others wait behind it.
+const SILENCE: Duration = Duration::from_millis(200);
 
 /// What a helper is given by the process that it is.
 pub struct Residence<'a> {
@@ -53,12 +62,13 @@ pub fn reside(residence: &Residence<'_>) -> Result<()> {
     let Some(_held) = held else { return Ok(()) };
     let Some(sources) = (residence.sources)() else { return Ok(()) };
     let workspace = home.workspace(residence.workspace, &sources)?;
-    let eyes = open_eyes(&workspace);
-    let helper = Helper::new(residence, workspace, eyes, sources)?;
+    let sight = open_eyes(&workspace);
+    let helper = Helper::new(residence, workspace, sight, sources)?;
     let (listener, departure) = (helper.listen()?, departure(&helper.path, &home.path().join("store")));
+    let desk = Desk::new(residence.stop, &helper.bell);
     std::thread::scope(|scope| {
-        scope.spawn(|| helper.look_first());
-        helper.attend(scope, &listener, departure.as_ref());
+        let jobs = desk.open(scope, helper.sight.get());
+        helper.attend(&listener, departure.as_ref(), &desk, jobs);
         // Whoever is still waiting to be heard finds the connection closed, and helps itself.
         let _ = fs::remove_file(&helper.socket);
         drop(listener);
@@ -67,9 +77,9 @@ pub fn reside(residence: &Residence<'_>) -> Result<()> {
 }
 
 /// Eyes that see everything; those that do not would only use up what others need to see.
-fn open_eyes(workspace: &Workspace<'_>) -> Option<Arc<Eyes>> {
-    let eyes = Eyes::open(workspace.path()).ok()?;
-    eyes.sees_all().then(|| Arc::new(eyes))
+fn open_eyes(workspace: &Workspace<'_>) -> Sight {
+    let eyes = Eyes::open(workspace.path()).ok().filter(Eyes::sees_all);
+    Arc::new(eyes.map(OnceLock::from).unwrap_or_default())
 }
 
 /// Tells when the workspace or the store is removed or moved away.
@@ -80,26 +90,17 @@ fn departure(workspace: &Path, store: &Path) -> Option<Inotify> {
     Some(inotify)
 }
 
-/// A file or directory, by its number.
-type Number = (u64, u64);
-
-fn number(path: &Path) -> Option<Number> {
-    fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()))
-}
-
 struct Helper<'a> {
     residence: &'a Residence<'a>,
     path: PathBuf,
-    place: Option<Number>,
-    store: Option<Number>,
-    program: Option<Number>,
+    place: Option<(u64, u64)>,
+    store: Option<(u64, u64)>,
+    program: Option<(u64, u64)>,
     socket: PathBuf,
-    eyes: Option<Arc<Eyes>>,
+    sight: Sight,
     open: Mutex<Open<'a>>,
     idle: AtomicU64,
     answered: AtomicU64,
-    busy: AtomicU64,
-    last: Mutex<Instant>,
     over: AtomicBool,
     bell: belay_sys::Bell,
 }
@@ -115,14 +116,14 @@ impl<'a> Helper<'a> {
     fn new(
         residence: &'a Residence<'a>,
         workspace: Workspace<'a>,
-        eyes: Option<Arc<Eyes>>,
+        sight: Sight,
         sources: Sources,
     ) -> Result<Helper<'a>> {
         let own = own_word(residence.home, workspace.id(), workspace.root())?;
         let (path, idle) = (workspace.path().to_owned(), workspace.settings().number("agents.helper_idle_seconds"));
         let place = number(&path);
         let (device, inode) = place.ok_or_else(|| Error::NoWorkspace(path.clone()))?;
-        let workspace = Arc::new(seen(workspace, eyes.as_ref()));
+        let workspace = Arc::new(workspace.seen_by(Arc::clone(&sight)));
         Ok(Helper {
             residence,
             store: number(&residence.home.path().join("store")),
@@ -130,12 +131,10 @@ impl<'a> Helper<'a> {
             socket: residence.home.path().join(PLACE).join(name_of(device, inode)),
             place,
             path,
-            eyes,
+            sight,
             open: Mutex::new(Open { workspace, sources, own }),
             idle: AtomicU64::new(idle),
             answered: AtomicU64::new(0),
-            busy: AtomicU64::new(0),
-            last: Mutex::new(Instant::now()),
             over: AtomicBool::new(false),
             bell: belay_sys::Bell::new().map_err(Error::run("wait for letters"))?,
         })
@@ -157,32 +156,27 @@ impl<'a> Helper<'a> {
         bind().map_err(Error::run("listen for letters"))
     }
 
-    /// Learns what the files are like before anybody asks.
-    fn look_first(&self) {
-        if let (Ok(workspace), Some(_)) = (self.workspace(), &self.eyes) {
-            let work = Work { progress: &Quiet, stop: self.residence.stop };
-            // Whoever asks first looks again.
-            let _ = workspace.present(work);
+    fn attend(&self, listener: &UnixListener, gone: Option<&Inotify>, desk: &Desk<'_>, jobs: Sender<Job<'a>>) {
+        if let (Ok(workspace), Some(_)) = (self.workspace(), self.sight.get()) {
+            // It learns what the files are like before anybody asks.
+            desk.take(&jobs, Job::first_look(workspace));
         }
-    }
-
-    fn attend<'s>(&'s self, scope: &'s std::thread::Scope<'s, '_>, listener: &UnixListener, gone: Option<&Inotify>) {
+        let mut last = Instant::now();
         while !self.over.load(Ordering::SeqCst) && !self.residence.stop.load(Ordering::SeqCst) {
             let mut waited: Vec<_> = vec![self.bell.as_fd(), listener.as_fd()];
             waited.extend(gone.map(AsFd::as_fd));
-            let Ok(ready) = belay_sys::wait_readable(&waited, self.rest()) else { return };
+            let idle = Duration::from_secs(self.idle.load(Ordering::SeqCst));
+            let rest = idle.saturating_sub(last.elapsed());
+            let Ok(ready) = belay_sys::wait_readable(&waited, if desk.is_busy() { idle } else { rest }) else { return };
             while let Ok((stream, _)) = listener.accept() {
-                self.busy.fetch_add(1, Ordering::SeqCst);
-                scope.spawn(move || {
-                    // A connection that breaks is one whose other end helps itself.
-                    let _ = self.answer(stream);
-                    *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-                    self.busy.fetch_sub(1, Ordering::SeqCst);
-                    // The time until it is idle begins anew.
-                    self.bell.ring();
-                });
+                last = Instant::now();
+                // A connection that breaks is one whose other end helps itself.
+                let _ = self.receive(stream, desk, &jobs);
             }
-            self.bell.hush();
+            if ready[0] {
+                self.bell.hush();
+                last = Instant::now();
+            }
             if ready.get(2) == Some(&true) {
                 // What it was does not matter, only whether everything is still in its place.
                 let _ = gone.map(|gone| gone.drain(&mut Vec::new()));
@@ -190,25 +184,14 @@ impl<'a> Helper<'a> {
                     return;
                 }
             }
-            if self.rest().is_zero() {
+            if !desk.is_busy() && last.elapsed() >= idle {
                 return;
             }
         }
     }
 
-    /// How long it may still be idle.
-    fn rest(&self) -> Duration {
-        let idle = Duration::from_secs(self.idle.load(Ordering::SeqCst));
-        if self.busy.load(Ordering::SeqCst) > 0 {
-            return idle.max(Duration::from_secs(1));
-        }
-        let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.saturating_sub(last.elapsed())
-    }
-
     fn leave(&self) {
         self.over.store(true, Ordering::SeqCst);
-        self.bell.ring();
     }
 
     /// Whether the directory and the store are where they were.
@@ -216,63 +199,75 @@ impl<'a> Helper<'a> {
         number(&self.path) == self.place && number(&self.residence.home.path().join("store")) == self.store
     }
 
-    fn answer(&self, mut stream: UnixStream) -> io::Result<()> {
+    /// Takes a letter, and answers it unless the answer takes work.
+    fn receive(&self, mut stream: UnixStream, desk: &Desk<'_>, jobs: &Sender<Job<'a>>) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(SILENCE))?;
         stream.set_write_timeout(Some(SILENCE))?;
         if !is_free(&stream) {
             return Ok(());
         }
-        while let Some(Frame::Text(said)) = read_frame::<serde_json::Value>(&mut stream)? {
-            let told = self.consider(said);
-            let leaves = matches!(told, Told::Leaving) || self.over.load(Ordering::SeqCst);
-            self.answered.fetch_add(1, Ordering::SeqCst);
-            write_text(&mut stream, &told)?;
-            if leaves {
-                self.leave();
-                return Ok(());
+        let Some(Frame::Text(said)) = read_frame::<Value>(&mut stream)? else { return Ok(()) };
+        self.answered.fetch_add(1, Ordering::SeqCst);
+        let letter = match self.consider(said) {
+            Ok(letter) => letter,
+            Err(told) => return write_text(&mut stream, &told),
+        };
+        match self.begin(letter) {
+            Ok((workspace, word)) if !desk.is_taking() && desk::is_nothing_new(&workspace, &word) => {
+                write_text(&mut stream, &Told::Done)?;
+                desk.take(jobs, Job::told(workspace, word));
+                Ok(())
             }
+            Ok((workspace, word)) => {
+                desk.take(jobs, Job::asked(workspace, word, stream));
+                Ok(())
+            }
+            Err(why) => write_text(&mut stream, &Told::Yourself(why)),
         }
-        Ok(())
     }
 
-    /// What to say to a letter, which may be from another version.
-    fn consider(&self, said: serde_json::Value) -> Told {
-        let version = said.get("version").and_then(serde_json::Value::as_str).unwrap_or_default();
+    /// The letter, which may be from another version, if it is for us to carry out; else what to say to it.
+    fn consider(&self, said: Value) -> std::result::Result<Letter, Told> {
+        let text = |name: &str| said.get(name).and_then(Value::as_str).unwrap_or_default();
+        match text("want") {
+            "leave" => {
+                self.leave();
+                return Err(Told::Leaving);
+            }
+            "standing" => return Err(Told::Standing(self.standing())),
+            _ => {}
+        }
+        let version = text("version");
         if version != self.residence.version {
             if is_newer(version, self.residence.version) {
                 self.leave();
             }
-            return Told::Yourself(format!("the helper is of version {}", self.residence.version));
+            return Err(Told::Yourself(format!("the helper is of version {}", self.residence.version)));
         }
         if self.program != self.residence.program.as_deref().and_then(number) {
             self.leave();
-            return Told::Yourself("belay was installed anew since the helper began".to_owned());
+            return Err(Told::Yourself("belay was installed anew since the helper began".to_owned()));
         }
         if !self.is_at_home() {
             self.leave();
-            return Told::Yourself("the workspace or the store is no longer where it was".to_owned());
+            return Err(Told::Yourself("the workspace or the store is no longer where it was".to_owned()));
         }
-        match serde_json::from_value::<Letter>(said) {
-            Ok(Letter { want: Want::Leave, .. }) => Told::Leaving,
-            Ok(Letter { want: Want::Standing, .. }) => Told::Standing(self.standing()),
-            Ok(letter) => self.carry_out(&letter).unwrap_or_else(|error| Told::Yourself(chain(&error))),
-            Err(error) => Told::Yourself(error.to_string()),
-        }
+        serde_json::from_value(said).map_err(|error| Told::Yourself(error.to_string()))
     }
 
-    fn carry_out(&self, letter: &Letter) -> Result<Told> {
+    /// The workspace that a letter is about and what an agent told; or why somebody else has to do it.
+    fn begin(&self, letter: Letter) -> std::result::Result<(Arc<Workspace<'a>>, crate::agent::AgentWord), String> {
         if letter.steering != self.residence.steering {
-            return Ok(Told::Yourself("the helper is steered by another configuration".to_owned()));
+            return Err("the helper is steered by another configuration".to_owned());
         }
-        let workspace = self.workspace()?;
+        let workspace = self.workspace().map_err(|error| chain(&error))?;
         let directory = Path::new(std::ffi::OsStr::from_bytes(letter.directory.bytes()));
-        if self.residence.home.holder(directory)?.as_deref() != Some(workspace.id()) {
-            return Ok(Told::Yourself("the directory is of another workspace".to_owned()));
+        let holder = self.residence.home.holder(directory).map_err(|error| chain(&error))?;
+        match letter.want {
+            Want::Hear(word) if holder.as_deref() == Some(workspace.id()) => Ok((workspace, word)),
+            _ => Err("the directory is of another workspace".to_owned()),
         }
-        let Want::Hear(word) = &letter.want else { return Ok(Told::Leaving) };
-        workspace.hear(word, Work { progress: &Quiet, stop: self.residence.stop })?;
-        Ok(Told::Done)
     }
 
     /// The workspace, opened anew if its configuration is another by now.
@@ -283,7 +278,7 @@ impl<'a> Helper<'a> {
         let own = own_word(home, &id, open.workspace.root())?;
         let Some(sources) = (self.residence.sources)() else { return Err(Error::NoWorkspace(self.path.clone())) };
         if open.sources != sources || open.own != own {
-            let workspace = seen(home.workspace(&id, &sources)?, self.eyes.as_ref());
+            let workspace = home.workspace(&id, &sources)?.seen_by(Arc::clone(&self.sight));
             self.idle.store(workspace.settings().number("agents.helper_idle_seconds"), Ordering::SeqCst);
             *open = Open { workspace: Arc::new(workspace), sources, own };
         }
@@ -291,7 +286,7 @@ impl<'a> Helper<'a> {
     }
 
     fn standing(&self) -> Standing {
-        let files = self.eyes.as_ref().map_or(FileSource::None, |eyes| eyes.source());
+        let files = self.sight.get().map_or(FileSource::None, Eyes::source);
         Standing {
             pid: std::process::id(),
             version: self.residence.version.to_owned(),
@@ -301,13 +296,6 @@ impl<'a> Helper<'a> {
             answered: self.answered.load(Ordering::SeqCst),
             idle_seconds: self.idle.load(Ordering::SeqCst),
         }
-    }
-}
-
-fn seen<'h>(workspace: Workspace<'h>, eyes: Option<&Arc<Eyes>>) -> Workspace<'h> {
-    match eyes {
-        Some(eyes) => workspace.seen_by(Arc::clone(eyes)),
-        None => workspace,
     }
 }
 

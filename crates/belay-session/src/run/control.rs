@@ -3,7 +3,7 @@
 //! A client that does not take what it is sent for too long is let go: it must not hold the run up.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,6 +15,9 @@ use std::time::Duration;
 
 use super::Wake;
 use super::wire::{Answer, Frame, Request, read_frame, write_data, write_text};
+
+/// Room for what the kernel says of a process.
+const STATUS_BYTES: usize = 8192;
 
 /// A terminal that takes nothing for this long is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -56,7 +59,9 @@ pub(crate) fn is_free(stream: &UnixStream) -> bool {
 
 /// Whether new privileges are renounced, and how many filters there are.
 fn fetters(process: &str) -> Option<[u64; 2]> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    // It is shorter than this, and the kernel makes it anew for each read.
+    let mut status = String::with_capacity(STATUS_BYTES);
+    File::open(format!("/proc/{process}/status")).ok()?.read_to_string(&mut status).ok()?;
     let number = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|text| text.trim().parse().ok()).unwrap_or(0)

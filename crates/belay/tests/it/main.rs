@@ -12,6 +12,7 @@ mod erasing;
 mod forks;
 mod full_disk;
 mod held;
+mod helper;
 mod hooks;
 mod hostile;
 mod inside;
