@@ -13,7 +13,6 @@ use std::fmt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 use belay_event::{Degraded, FileSource};
 use belay_store::Hash;
@@ -25,22 +24,13 @@ use crate::workspace::Workspace;
 /// More paths than this are not worth keeping: a walk costs no more.
 const PATHS_MAX: usize = 20_000;
 
-/// How long asking every process for what it has mapped is not done again.
-const MEMORY_REST: Duration = Duration::from_secs(2);
-
 /// Sees every change of a workspace's files.
 pub struct Eyes {
     tracer: Tracer,
     known: Mutex<Known>,
     workspace: PathBuf,
-    mapped: Mutex<Mapped>,
-}
-
-/// Files that somebody can change through memory, of which no change is told before they are let go.
-#[derive(Default)]
-struct Mapped {
-    asked: Option<Instant>,
-    paths: Vec<Vec<u8>>,
+    /// Files that somebody can change through memory, of which no change is told before they are let go.
+    mapped: Mutex<Vec<Vec<u8>>>,
 }
 
 /// Eyes that several share, and that may open later.
@@ -165,20 +155,16 @@ impl Eyes {
             known.paths.clear();
             return Seen { look, since: None };
         }
-        let mapped = self.mapped.lock().unwrap_or_else(PoisonError::into_inner).paths.clone();
+        let mapped = self.mapped.lock().unwrap_or_else(PoisonError::into_inner).clone();
         known.paths.extend(dirty.paths.into_iter().chain(mapped).map(|path| (path, look)));
         let since = known.base.map(|base| (base, known.paths.keys().cloned().collect()));
         Seen { look, since }
     }
 
-    /// Finds out who changes files through memory, for the looks to come; takes its time, and rests between two times.
+    /// Finds out who changes files through memory, for the looks to come; takes its time.
     pub(crate) fn look_at_memory(&self) {
-        let mut mapped = self.mapped.lock().unwrap_or_else(PoisonError::into_inner);
-        if mapped.asked.is_some_and(|asked| asked.elapsed() < MEMORY_REST) {
-            return;
-        }
-        mapped.paths = belay_trace::mapped_by_anybody(&self.workspace);
-        mapped.asked = Some(Instant::now());
+        let found = belay_trace::mapped_by_anybody(&self.workspace);
+        *self.mapped.lock().unwrap_or_else(PoisonError::into_inner) = found;
     }
 
     /// Learns that everything is as in this capture, but for what changed after the look.

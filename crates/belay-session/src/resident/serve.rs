@@ -65,7 +65,7 @@ pub fn reside(residence: &Residence<'_>) -> Result<()> {
     let sight = open_eyes(&workspace);
     let helper = Helper::new(residence, workspace, sight, sources)?;
     let (listener, departure) = (helper.listen()?, departure(&helper.path, &home.path().join("store")));
-    let desk = Desk::new(residence.stop, &helper.bell);
+    let desk = Desk::new(residence.stop, &helper.bell).map_err(Error::run("wait for letters"))?;
     std::thread::scope(|scope| {
         let jobs = desk.open(scope, helper.sight.get());
         helper.attend(&listener, departure.as_ref(), &desk, jobs);

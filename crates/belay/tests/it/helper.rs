@@ -253,7 +253,7 @@ fn seen_in_time(nest: &Nest) {
 }
 
 #[test]
-fn a_file_that_stays_mapped_is_seen_by_the_second_hook_at_the_latest() {
+fn a_file_that_stays_mapped_is_seen_without_being_told_of() {
     let nest = Nest::new();
     nest.inhabit();
     let script = "import mmap,time\nf=open('mapped','r+b'); m=mmap.mmap(f.fileno(),4096); f.close()\n\
@@ -264,14 +264,15 @@ fn a_file_that_stays_mapped_is_seen_by_the_second_hook_at_the_latest() {
     until("it is mapped", || nest.world.join("ready").exists());
     nest.tell("PostToolUse", "m1");
     let before = nest.said(&["cat", "@latest", "mapped"]);
-    // Whoever has it mapped is found out beside the first hook, and asked for no more than every two seconds.
-    std::thread::sleep(Duration::from_millis(2500));
-    nest.tell("PreToolUse", "m2");
-    nest.tell("PostToolUse", "m3");
-    let after = nest.said(&["cat", "@latest", "mapped"]);
+    // Whoever has it mapped is found out after a hook, and for no more than every two seconds.
+    let is_seen = (0..40).any(|number| {
+        std::thread::sleep(Duration::from_millis(250));
+        nest.tell("PostToolUse", &format!("m2-{number}"));
+        nest.said(&["cat", "@latest", "mapped"]) != before
+    });
     writer.kill().expect("it runs");
     let _ = writer.wait();
-    assert_ne!(before, after, "nobody was told of a change, and it was found");
+    assert!(is_seen, "nobody was told of a change, and it was found");
 }
 
 #[test]

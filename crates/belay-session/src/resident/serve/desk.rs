@@ -3,11 +3,13 @@
 //! Of what was answered before it was written down, nothing changed the files; if it cannot be written down after all,
 //! the status line tells, as it does of every step that was missed.
 
+use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::Scope;
+use std::time::Duration;
 
 use belay_store::Quiet;
 use belay_sys::Bell;
@@ -18,6 +20,9 @@ use crate::error::chain;
 use crate::eyes::Eyes;
 use crate::run::write_text;
 use crate::workspace::{Work, Workspace};
+
+/// How long nobody is asked again for what it has mapped: that takes tens of milliseconds.
+const MEMORY_REST: Duration = Duration::from_secs(2);
 
 /// Something to do.
 pub(super) struct Job<'a> {
@@ -78,11 +83,13 @@ pub(super) struct Desk<'b> {
     waiting: AtomicU64,
     /// Of those, how many change the timeline.
     taking: AtomicU64,
+    /// Rings when nobody will come any more.
+    closing: Bell,
 }
 
 impl<'b> Desk<'b> {
-    pub(super) fn new(stop: &'b AtomicBool, bell: &'b Bell) -> Desk<'b> {
-        Desk { stop, bell, waiting: AtomicU64::new(0), taking: AtomicU64::new(0) }
+    pub(super) fn new(stop: &'b AtomicBool, bell: &'b Bell) -> io::Result<Desk<'b>> {
+        Ok(Desk { stop, bell, waiting: AtomicU64::new(0), taking: AtomicU64::new(0), closing: Bell::new()? })
     }
 
     /// Starts the threads that do it; they end with the last sender.
@@ -93,6 +100,8 @@ impl<'b> Desk<'b> {
         scope.spawn(move || {
             for () in rests {
                 eyes.into_iter().for_each(Eyes::look_at_memory);
+                // Whoever comes meanwhile is looked at after it.
+                self.closing.wait(None, Some(MEMORY_REST));
             }
         });
         jobs
@@ -109,6 +118,7 @@ impl<'b> Desk<'b> {
                 self.bell.ring();
             }
         }
+        self.closing.ring();
     }
 
     /// Puts something on the pile.
