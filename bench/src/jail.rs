@@ -130,7 +130,7 @@ fn jailed(workspace: &Path, network: Network, argv: &[&str]) -> Result<Duration>
         env: vec![(b"PATH".to_vec(), PATH.as_bytes().to_vec())],
         directory: workspace.to_owned(),
         stdio: None,
-        session: false,
+        foreground: false,
         dies_with_parent: false,
         tracer: None,
     };

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod agents;
+mod backends;
 mod census;
 mod dirty;
 mod edits;
@@ -37,6 +38,8 @@ enum Command {
     Dirty(dirty::Args),
     /// Run belay, its peers and the floors in turn and print the table.
     Store(rows::Args),
+    /// Run belay's backends, reflink copies and btrfs snapshots in turn, and the Python package beside its original.
+    Backends(backends::Args),
     /// Record many file events and print how fast they were taken.
     Journal(journal::Args),
     /// Start a program bare, in bubblewrap and in a jail, and print the table.
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::Floors(args) => floors::run(&args),
         Command::Dirty(args) => dirty::run(&args),
         Command::Store(args) => rows::run(&args),
+        Command::Backends(args) => backends::run(&args),
         Command::Journal(args) => journal::run(&args),
         Command::Jail(args) => jail::run(&args),
         Command::Trace(args) => trace::run(&args),

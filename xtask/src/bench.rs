@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// Passes `arguments` to the crate `bench`; before `store`, `trace`, `jail` and `agents` it makes what a comparison needs and is missing.
+/// Passes `arguments` to the crate `bench`; before `store`, `backends`, `trace`, `jail` and `agents` it makes what a comparison needs and is missing.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let mut arguments = arguments.to_vec();
-    if arguments.first().is_some_and(|command| ["store", "trace", "jail", "agents"].contains(&command.as_str()))
+    if arguments
+        .first()
+        .is_some_and(|command| ["store", "backends", "trace", "jail", "agents"].contains(&command.as_str()))
         && let Err(failed) = prepare(&mut arguments)
     {
         return failed;
@@ -31,6 +33,13 @@ fn prepare(arguments: &mut Vec<String>) -> Result<(), ExitCode> {
         build.args(["build", "--release", "--package", "belay"]);
         step(build)?;
         arguments.extend(["--belay".to_owned(), target().join("release/belay").display().to_string()]);
+    }
+    if arguments[0] == "backends" && !names(arguments, "--python") {
+        let place = target().join("bench-python");
+        let mut make = Command::new(crate::project().join("bench/python-setup"));
+        make.arg(&place);
+        step(make)?;
+        arguments.extend(["--python".to_owned(), place.join("env/bin/python").display().to_string()]);
     }
     Ok(())
 }

@@ -35,8 +35,8 @@ pub struct Launch {
     pub directory: PathBuf,
     /// Standard input, output and error; ours if there are none.
     pub stdio: Option<[OwnedFd; 3]>,
-    /// Whether it leads a session of its own, with standard input as its terminal if that is one.
-    pub session: bool,
+    /// Whether it leads a process group of its own, in the foreground of our terminal if we have one.
+    pub foreground: bool,
     /// Whether it is killed when the thread that starts it ends.
     pub dies_with_parent: bool,
     /// The process that will trace it, if that is not ours.
@@ -197,7 +197,7 @@ fn prepare(launch: Launch) -> Result<Recipe> {
             .map(|(name, value)| text_of(&[name, &b"="[..], value].concat()))
             .collect::<Result<_>>()?,
         stdio: launch.stdio,
-        session: launch.session,
+        foreground: launch.foreground,
         dies_with_parent: launch.dies_with_parent,
         tracer: launch.tracer,
         hand_over: None,

@@ -5,7 +5,9 @@
 //! recorded twice, however often it is told.
 
 mod memory;
+mod put_back;
 mod record;
+mod unhooked;
 
 use std::path::Path;
 
@@ -20,6 +22,7 @@ use crate::workspace::{Work, Workspace};
 use memory::{Memory, OpenCall};
 
 pub use memory::Missed;
+pub use unhooked::Unhooked;
 
 /// Something that an agent told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +105,7 @@ impl Workspace<'_> {
         if memory.has_heard(word, now) {
             return Ok(Heard { again: true, turn: memory.turn, ..Heard::default() });
         }
+        let between = memory.is_between_calls();
         let heard = match &word.deed {
             AgentDeed::Prompt(prompt) => self.hear_prompt(&mut memory, word, prompt, ear),
             AgentDeed::ToolStart { id, tool, what } => self.hear_start(&mut memory, word, [id, tool, what], ear),
@@ -109,6 +113,7 @@ impl Workspace<'_> {
             AgentDeed::TurnEnd => self.hear_turn_end(&mut memory, word, ear),
             AgentDeed::Other(what) => self.hear_other(&mut memory, what, ear),
         }?;
+        self.notice(&mut memory, word, between, &heard)?;
         memory.write(self)?;
         Ok(heard)
     }
@@ -193,6 +198,10 @@ impl Workspace<'_> {
     }
 
     fn hear_turn_end(&self, memory: &mut Memory, word: &AgentWord, ear: Ear<'_>) -> Result<Heard> {
+        // Agents also end what never began, such as a list of their servers.
+        if memory.run.is_none() {
+            return self.hear_other(memory, "the end of a session", ear);
+        }
         self.begin_session(memory, word)?;
         // Without it what a person does afterwards would count as the turn's.
         let request = SnapshotRequest {

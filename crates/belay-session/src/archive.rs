@@ -13,7 +13,7 @@ use std::path::Path;
 
 pub(crate) use note::Note;
 pub(crate) use read::{Trouble, read};
-pub(crate) use write::write;
+pub(crate) use write::{Sink, write, write_from};
 
 const ZSTD_LEVEL: i32 = 3;
 

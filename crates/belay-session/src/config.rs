@@ -281,6 +281,11 @@ impl Settings {
         }
     }
 
+    /// Whether the corporate file decides.
+    pub(crate) fn is_corporate(&self, name: &str) -> bool {
+        matches!(self.at(name).1, Layer::Corporate(_))
+    }
+
     /// Where snapshots were switched off, if they were.
     pub(crate) fn disabled_by(&self) -> Option<&Layer> {
         self.flag("snapshots.disabled").then(|| &self.at("snapshots.disabled").1)

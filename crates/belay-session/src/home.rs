@@ -25,11 +25,19 @@ pub struct HomeOptions {
     pub ids: Ids,
     /// The time zone in which the user says `14:30`.
     pub zone: TimeZone,
+    /// The user's own ignore rules for git.
+    pub git_ignore: Option<String>,
 }
 
 impl Default for HomeOptions {
     fn default() -> Self {
-        HomeOptions { algorithm: Algorithm::default(), clock: Clock::system(), ids: Ids::random(), zone: TimeZone::UTC }
+        HomeOptions {
+            algorithm: Algorithm::default(),
+            clock: Clock::system(),
+            ids: Ids::random(),
+            zone: TimeZone::UTC,
+            git_ignore: None,
+        }
     }
 }
 

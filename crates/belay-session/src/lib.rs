@@ -9,6 +9,7 @@
 
 mod agent;
 mod archive;
+mod backend;
 mod bisect;
 mod blame;
 mod blend;
@@ -27,6 +28,7 @@ mod fork;
 #[cfg(test)]
 #[path = "fuzz/tests.rs"]
 mod fuzz;
+mod git;
 mod history;
 mod home;
 mod identity;
@@ -57,8 +59,9 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use agent::{AgentDeed, AgentWord, Heard, Missed};
+pub use agent::{AgentDeed, AgentWord, Heard, Missed, Unhooked};
 pub use archive::Packing;
+pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};
@@ -73,6 +76,7 @@ pub use export::Exported;
 pub use eyes::{Eyes, Lookout, Sight};
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
+pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
@@ -104,6 +108,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, on_interrupt, survive_hangup, terminal_size,
-    wait_readable,
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, on_interrupt, survive_hangup, suspend_job,
+    suspend_self, terminal_size, wait_readable,
 };

@@ -205,7 +205,8 @@ impl Home {
     }
 
     pub(crate) fn collect(&self, options: &GcOptions<'_>) -> Result<GcReport> {
-        Ok(gc(self.store(), &mut || self.roots_without(&HashSet::new()), options)?)
+        let options = GcOptions { remove_copy: &crate::backend::remove, ..*options };
+        Ok(gc(self.store(), &mut || self.roots_without(&HashSet::new()), &options)?)
     }
 
     /// Frees what can be freed without waiting; nothing is said if the store is damaged or busy.

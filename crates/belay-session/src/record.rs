@@ -90,13 +90,28 @@ pub enum Backend {
     /// In the content-addressed store.
     #[default]
     Objects,
+    /// In a directory with every file, which share their blocks where the disk can.
+    Clone,
+    /// In a snapshot of a btrfs subvolume.
+    Btrfs,
+    /// In a snapshot of a zfs dataset.
+    Zfs,
+    /// In a tar archive.
+    Archive,
 }
 
 impl Backend {
+    /// All backends.
+    pub const ALL: [Backend; 5] = [Backend::Objects, Backend::Clone, Backend::Btrfs, Backend::Zfs, Backend::Archive];
+
     /// The backend as it is printed.
     pub fn name(self) -> &'static str {
         match self {
             Backend::Objects => "objects",
+            Backend::Clone => "clone",
+            Backend::Btrfs => "btrfs",
+            Backend::Zfs => "zfs",
+            Backend::Archive => "archive",
         }
     }
 }
@@ -158,6 +173,9 @@ pub struct Snapshot {
     pub created_at: Timestamp,
     /// How its content is kept.
     pub backend: Backend,
+    /// What its copy is called by whatever keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_ref: Option<String>,
     /// Bytes by which the store grew.
     pub size_delta: u64,
     /// Entries that are not directories.

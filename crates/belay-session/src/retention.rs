@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::error::{Error, Result};
 use crate::intent::Pending;
-use crate::record::{Kind, Pool, Record, Snapshot, Why};
+use crate::record::{Backend, Kind, Pool, Record, Snapshot, Why};
 use crate::timeline::Timeline;
 use crate::workspace::Workspace;
 
@@ -191,6 +191,17 @@ impl Workspace<'_> {
         let deleted = delete_records(self.home, &self.id, ids, why)?;
         let freed_bytes = if deleted.is_empty() { 0 } else { self.home.gc(false)?.report.freed_bytes };
         Ok(Pruned { deleted, freed_bytes })
+    }
+
+    /// Snapshots of a backend that are more than so many: the oldest first, and none that no rule deletes.
+    pub(crate) fn beyond_count(&self, backend: Backend, kept: usize) -> Result<Vec<String>> {
+        let timeline = self.timeline()?;
+        let terms = self.terms()?;
+        let of_backend = || timeline.snapshots().iter().filter(|snapshot| snapshot.backend == backend);
+        let over = of_backend().count().saturating_sub(kept);
+        let may_go =
+            of_backend().filter(|snapshot| !matches!(terms.worth(&timeline, snapshot), Worth::Never | Worth::Named));
+        Ok(may_go.take(over).map(|snapshot| snapshot.id.clone()).collect())
     }
 
     pub(crate) fn terms(&self) -> Result<Terms> {

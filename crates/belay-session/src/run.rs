@@ -28,9 +28,11 @@ mod wire;
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use belay_event::{Event, Raw};
 
+use crate::backend::BackendChoice;
 use crate::config::Sources;
 use crate::error::{Error, Result};
 use crate::home::Home;
@@ -45,6 +47,7 @@ pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
+pub(crate) use still::Still;
 pub use wire::{Answer, Deed, Farewell, Frame, Request};
 pub(crate) use wire::{read_frame, write_text};
 
@@ -58,6 +61,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A signal stopped the command, at this time.
+    ChildStopped(Instant),
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
     /// A jail refused a call.
@@ -85,6 +90,8 @@ pub struct RunPlan {
     pub limits: RunLimits,
     /// What it is confined to.
     pub confinement: Confinement,
+    /// Where the content of its snapshots is to lie; without it, where the settings say.
+    pub backend: Option<BackendChoice>,
 }
 
 /// What a supervisor is given by the process that it is.
@@ -107,6 +114,8 @@ impl Workspace<'_> {
         use std::os::unix::ffi::OsStrExt;
         let home = self.home();
         let _alone = self.claim_layer()?;
+        // A backend that cannot be had is told before anything begins.
+        self.backend(plan.backend)?;
         let record = RunRecord {
             id: home.options.ids.next("run_", 8),
             state: RunState::Created,
@@ -119,6 +128,7 @@ impl Workspace<'_> {
             size: plan.size,
             limits: plan.limits,
             confinement: plan.confinement.clone(),
+            backend: plan.backend.map(|choice| choice.name().to_owned()),
             created_at: home.options.clock.now(),
             started_at: None,
             ended_at: None,

@@ -5,8 +5,11 @@
 
 use std::collections::HashSet;
 
-use belay_store::{CaptureOptions, Captured, Filter, Hash, Manifest, Root, Source, View, capture};
+use belay_store::{
+    CaptureOptions, Captured, Cloned, Filter, Hash, Manifest, NativeCopy, Root, Source, Time, View, capture,
+};
 
+use crate::backend::{BackendChoice, Kept};
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Seen};
 use crate::identity::{Arrival, Index};
@@ -43,6 +46,8 @@ pub struct SnapshotRequest {
     pub pool: Option<Pool>,
     /// It comes from elsewhere; the workspace was never in this state.
     pub imported: bool,
+    /// Where its content is to lie; without it, where the settings say.
+    pub backend: Option<BackendChoice>,
 }
 
 /// Every path that may have changed since a snapshot began to be taken.
@@ -67,6 +72,7 @@ impl Default for SnapshotRequest {
             cause: Cause::default(),
             pool: None,
             imported: false,
+            backend: None,
         }
     }
 }
@@ -80,6 +86,8 @@ pub struct Taken {
     pub arrival: Arrival,
     /// Files that had to be read.
     pub files_read: u64,
+    /// How files came into the copy of the backend `clone`.
+    pub cloned: Option<Cloned>,
     /// Interrupted rollbacks that were finished or reversed first.
     pub recovered: Vec<Recovered>,
     /// What went to keep the store within its budget.
@@ -101,6 +109,8 @@ pub(crate) struct Look<'a> {
     pub(crate) dirty: Option<(&'a Manifest, &'a [Vec<u8>])>,
     /// Look at this directory as if it were the workspace.
     pub(crate) root: Option<&'a Root>,
+    /// That directory is as the workspace was no earlier than then.
+    pub(crate) since: Option<Time>,
 }
 
 impl Look<'_> {
@@ -160,14 +170,15 @@ impl Workspace<'_> {
         let base = self.base_of(&before, request)?;
         let dirty = base.as_ref().zip(request.dirty.as_ref().map(|dirty| dirty.paths.as_slice()));
         let look = Look { all: request.all, full: request.full, dirty, ..Look::default() };
-        let captured = match self.capture(look, work) {
+        let backend = self.backend(request.backend)?;
+        let Kept { captured, cloned } = match self.capture_into(backend, look, work) {
             Err(Error::Store(error)) if error.is_no_space() => {
                 let freed = self.make_room(true)?;
                 if freed.freed_bytes == 0 {
                     return Err(error.into());
                 }
                 thinned.add(freed);
-                self.capture(look, work)?
+                self.capture_into(backend, look, work)?
             }
             other => other?,
         };
@@ -185,9 +196,12 @@ impl Workspace<'_> {
         self.remember(&captured);
         drop(captured);
         self.tidy_store();
+        if snapshot.backend == Backend::Archive {
+            thinned.add(self.thin_archives()?);
+        }
         thinned.add(self.make_room(false)?);
         let over_budget = self.budget()?.is_over();
-        Ok(Taken { snapshot, arrival, files_read, recovered, thinned, over_budget })
+        Ok(Taken { snapshot, arrival, files_read, cloned, recovered, thinned, over_budget })
     }
 
     /// Keeps the store's packs few; if that fails, everything is still as readable as before.
@@ -218,8 +232,10 @@ impl Workspace<'_> {
     }
 
     /// The filter of a snapshot that is taken now.
-    fn filter_now(&self) -> Filter {
-        Filter { outer: ignore_files(self.path()), ..self.settings.filter() }
+    fn filter_now(&self) -> Result<Filter> {
+        let mut filter = Filter { outer: ignore_files(self.path()), ..self.settings.filter() };
+        filter.additional.extend(self.copies_inside()?);
+        Ok(filter)
     }
 
     /// Whether the files are as in the latest snapshot, if whoever sees them knows it without a look at any of them.
@@ -233,7 +249,7 @@ impl Workspace<'_> {
         Ok(is_latest
             && paths.is_empty()
             && !base.has_links
-            && self.home.store().key_of(&self.filter_now()) == base.filter)
+            && self.home.store().key_of(&self.filter_now()?) == base.filter)
     }
 
     /// What whoever sees the workspace knows about a look at it.
@@ -248,7 +264,8 @@ impl Workspace<'_> {
 
     /// Lists a capture in the timeline.
     pub(crate) fn name(&self, captured: &Captured, request: &SnapshotRequest) -> Result<Snapshot> {
-        self.name_tree(&captured.manifest, captured.key, captured.stored_bytes, request)
+        let Captured { manifest, key, stored_bytes, copy, .. } = captured;
+        self.name_kept(manifest, (*key, *stored_bytes), request, copy.as_ref())
     }
 
     /// Lists a tree in the timeline that the store holds, and that gc is kept away from.
@@ -259,12 +276,23 @@ impl Workspace<'_> {
         stored_bytes: u64,
         request: &SnapshotRequest,
     ) -> Result<Snapshot> {
+        self.name_kept(manifest, (key, stored_bytes), request, None)
+    }
+
+    fn name_kept(
+        &self,
+        manifest: &Manifest,
+        (key, stored_bytes): (Hash, u64),
+        request: &SnapshotRequest,
+        copy: Option<&NativeCopy>,
+    ) -> Result<Snapshot> {
+        let backend = copy.and_then(|copy| Backend::ALL.into_iter().find(|one| one.name() == copy.backend));
         let now = self.home.options.clock.now();
         let timeline = self.publish(|timeline| {
             self.check(timeline, request)?;
             let place = place(timeline, request.pool, self.settings.pools())?;
             let counts = manifest.counts;
-            Ok(vec![Record::Snapshot(Box::new(Snapshot {
+            let snapshot = Snapshot {
                 id: self.free_id(timeline),
                 number: timeline.next_number(),
                 kind: request.kind,
@@ -276,7 +304,8 @@ impl Workspace<'_> {
                 cause: request.cause.clone(),
                 parent: timeline.latest().map(|latest| latest.id.clone()),
                 created_at: timeline.instant(now),
-                backend: Backend::Objects,
+                backend: backend.unwrap_or_default(),
+                native_ref: copy.map(|copy| copy.reference.clone()),
                 size_delta: stored_bytes,
                 files: counts.files,
                 bytes: counts.bytes,
@@ -286,7 +315,9 @@ impl Workspace<'_> {
                 manifest: key,
                 imported: request.imported,
                 replaces: place.replaces,
-            }))])
+            };
+            copy.map(|copy| self.describe(copy, &snapshot)).transpose()?;
+            Ok(vec![Record::Snapshot(Box::new(snapshot))])
         })?;
         Ok(timeline.latest().expect("a snapshot was just published").clone())
     }
@@ -310,8 +341,8 @@ impl Workspace<'_> {
         let filter = match look.keep {
             // What is about to be changed is looked at as its snapshot was: by the same rules, and by the same cache.
             Some(keep) => keep.filter(self.home.store())?,
-            None if look.all => Filter::everything(),
-            None => self.filter_now(),
+            None if look.all => Filter { additional: self.copies_inside()?, ..Filter::everything() },
+            None => self.filter_now()?,
         };
         let options = CaptureOptions {
             root: layered.as_ref().map(|layered| &layered.root).or(look.root).unwrap_or_else(|| self.root()),
@@ -329,7 +360,7 @@ impl Workspace<'_> {
             cross_mounts: self.settings.flag("snapshots.cross_mounts"),
             own_prefixes: &own_prefixes,
             // Compared with times that the kernel gives to files, so it must be the kernel's.
-            clock: &belay_sys::now,
+            clock: &|| look.since.unwrap_or_else(belay_sys::now),
             progress: work.progress,
             stop: work.stop,
         };

@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::maintenance::TimelineDamage;
-use crate::record::{Kind, Record, RewindKind, Rewound, Snapshot};
+use crate::record::{Backend, Kind, Record, RewindKind, Rewound, Snapshot};
 use crate::tail::Tail;
 
 /// Rewinds older than the newest of these cannot be undone any more; they are dropped when the log is rewritten.
@@ -171,6 +171,8 @@ impl Timeline {
                     if let Some(old) = self.snapshots.iter_mut().find(|snapshot| snapshot.id == new.id) {
                         (old.root, old.manifest) = (new.root, new.manifest);
                         (old.files, old.bytes) = (new.files, new.bytes);
+                        // What is left of it is not what its copy was.
+                        (old.backend, old.native_ref) = (Backend::Objects, None);
                     }
                 }
             }

@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::Hash;
 use crate::manifest::{Counts, Coverage, Gap, Manifest};
+use crate::native::{Completed, Copier, Making, NativeCopy};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::statcache::{Cache, Update};
 use crate::tree::{Entry, Node, View};
@@ -126,6 +127,8 @@ pub struct Captured {
     pub files_read: u64,
     /// Whether a file has another name, here or elsewhere, through which it may be changed.
     pub has_links: bool,
+    /// The copy that keeps its content, if it is not in packs.
+    pub copy: Option<NativeCopy>,
     disk: Arc<dyn Disk>,
     cache: String,
     update: Update,
@@ -162,8 +165,27 @@ impl Preview {
 
 /// Captures the workspace.
 pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> {
+    capture_with(store, options, None)
+}
+
+/// Captures the workspace, whose content stays in a copy that is made, or was made just now.
+pub fn capture_copy(
+    store: &Store,
+    options: &CaptureOptions<'_>,
+    making: Making<'_>,
+    copier: &dyn Copier,
+) -> Result<Captured> {
+    capture_with(store, options, Some((making, copier)))
+}
+
+fn capture_with(
+    store: &Store,
+    options: &CaptureOptions<'_>,
+    copy: Option<(Making<'_>, &dyn Copier)>,
+) -> Result<Captured> {
     let batch = store.begin()?;
-    let found = look(store, options, Some(&batch))?;
+    let into = copy.as_ref().map(|(making, copier)| (making.copy().id.as_str(), *copier));
+    let found = look(store, options, Some(&batch), into)?;
     let mut worker = batch.worker();
     let (manifest, _, _) = found.manifest(store, options, Some(&mut worker))?;
     let (key, _) = worker.put(ObjectKind::Tree, &manifest.encode())?;
@@ -171,7 +193,26 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
     if options.stop.load(std::sync::atomic::Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
-    let (stored_bytes, guard) = batch.finish()?;
+    let (pointers, new_bytes) = (batch.seal_pointers()?, batch.new_content_bytes());
+    let (mut stored_bytes, guard) = batch.finish()?;
+    let copy = match copy {
+        None => None,
+        Some((making, copier)) => {
+            // A snapshot that is the same as another needs no copy of its own.
+            let is_known = pointers.is_none() && new_bytes == 0 && (options.is_live)(&key);
+            let twin = if is_known { store.copy_of(&key, &making.copy().backend)? } else { None };
+            match twin {
+                Some(twin) => Some(twin),
+                None => {
+                    let Completed { bytes, objects } = copier.complete(store, &manifest)?;
+                    let archived = store.seal_archived(&making.copy().id, &objects)?;
+                    let copy = making.finish(key, bytes)?;
+                    stored_bytes += bytes + store.publish_pointers(pointers)? + store.publish_pointers(archived)?;
+                    Some(copy)
+                }
+            }
+        }
+    };
     store.keep_nodes(&found.findings.nodes, &found.findings.lists);
     Ok(Captured {
         key,
@@ -179,6 +220,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
         stored_bytes,
         files_read: found.findings.files_read,
         has_links: !found.findings.linked.is_empty(),
+        copy,
         disk: Arc::clone(store.disk()),
         cache: options.cache.to_string(),
         update: found.update,
@@ -188,7 +230,7 @@ pub fn capture(store: &Store, options: &CaptureOptions<'_>) -> Result<Captured> 
 
 /// Looks at the workspace as [`capture`] would, and writes nothing.
 pub fn preview(store: &Store, options: &CaptureOptions<'_>) -> Result<Preview> {
-    let mut found = look(store, options, None)?;
+    let mut found = look(store, options, None, None)?;
     let (manifest, coverage, links) = found.manifest(store, options, None)?;
     let nodes = std::mem::take(&mut found.findings.nodes);
     Ok(Preview { manifest, coverage, links, nodes, has_links: !found.findings.linked.is_empty() })
@@ -201,7 +243,12 @@ struct Found {
     update: Update,
 }
 
-fn look(store: &Store, options: &CaptureOptions<'_>, batch: Option<&Batch<'_>>) -> Result<Found> {
+fn look(
+    store: &Store,
+    options: &CaptureOptions<'_>,
+    batch: Option<&Batch<'_>>,
+    copier: Option<(&str, &dyn Copier)>,
+) -> Result<Found> {
     let open = |whole| {
         let cache = Cache::open(store.disk().as_ref(), options.cache, whole);
         cache.filter(|cache| (options.is_live)(&cache.describes))
@@ -213,8 +260,8 @@ fn look(store: &Store, options: &CaptureOptions<'_>, batch: Option<&Batch<'_>>) 
         Source::Walk => open(true),
         Source::Dirty { base, .. } => open(false).filter(|cache| tells(base, cache)).or_else(|| open(true)),
     };
-    let Some(cache) = cache else { return descend::everything(&Job::new(store, options, batch, None)?) };
-    let job = Job::new(store, options, batch, Some(&cache))?;
+    let Some(cache) = cache else { return descend::everything(&Job::new(store, options, batch, (None, copier))?) };
+    let job = Job::new(store, options, batch, (Some(&cache), copier))?;
     // A known path inside a mount may have stopped to answer, so with mounts everything is entered from the top.
     if options.cross_mounts {
         return descend::everything(&job);

@@ -75,6 +75,10 @@ pub trait Disk: Send + Sync {
     fn lock(&self, name: &str, mode: LockMode, wait: bool) -> io::Result<Option<Lock>>;
     /// Bytes that can still be written.
     fn free_bytes(&self) -> io::Result<u64>;
+    /// Where the directory is, if other programs can reach it by a path.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 
     /// Reads a whole file.
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
@@ -236,6 +240,10 @@ impl Disk for RealDisk {
             return Ok(Some(Lock::new(belay_sys::lock_file(file, kind)?)));
         }
         Ok(belay_sys::try_lock_file(file, kind)?.ok().map(Lock::new))
+    }
+
+    fn path(&self) -> Option<&Path> {
+        Some(&self.root)
     }
 
     fn free_bytes(&self) -> io::Result<u64> {

@@ -3,6 +3,8 @@
 //! Marking takes no lock. A pack is removed only under the exclusive lock, after the roots were asked for
 //! again and marked too: a writer that builds on an object holds the lock shared until its snapshot is a root.
 
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::capture::{Progress, Quiet};
@@ -10,6 +12,7 @@ use crate::disk::LockMode;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
+use crate::native::{NativeCopy, POINTERS};
 use crate::objects::{KeySet, LOCK, MOVE_LOCK, ObjectKind, PACKS, Store};
 use crate::pack::{Pack, PackWriter, Place};
 use crate::tree::{Node, Reference, Segment};
@@ -28,11 +31,19 @@ pub struct GcOptions<'a> {
     pub wait: bool,
     /// Who is told.
     pub progress: &'a dyn Progress,
+    /// Removes a native copy that nobody needs, at the path of its tree; one that is not there is no error.
+    pub remove_copy: &'a dyn Fn(&NativeCopy, &Path) -> io::Result<()>,
 }
 
 impl Default for GcOptions<'_> {
     fn default() -> Self {
-        GcOptions { dry_run: false, waste_percent_min: 10, wait: true, progress: &Quiet }
+        GcOptions {
+            dry_run: false,
+            waste_percent_min: 10,
+            wait: true,
+            progress: &Quiet,
+            remove_copy: &crate::native::remove_copy,
+        }
     }
 }
 
@@ -61,6 +72,7 @@ pub fn gc(store: &Store, roots: &mut dyn FnMut() -> Result<Vec<Hash>>, options: 
     options.progress.guess(packs.iter().map(|pack| u64::from(pack.object_count)).sum(), 0);
     mark_telling(store, &roots()?, &mut live, options.progress)?;
     let mut report = GcReport::default();
+    crate::native::shed(store, &mut live, roots, options, &mut report)?;
     options.progress.expect(0, packs.iter().map(|pack| pack.len).sum());
     for pack in packs.iter() {
         sweep(store, pack, &mut live, roots, options, &mut report)?;
@@ -163,9 +175,12 @@ fn sweep(
     report: &mut GcReport,
 ) -> Result<()> {
     let objects = pack.objects()?;
-    let dead_bytes: u64 = objects.iter().filter(|(key, _)| !live.contains(key)).map(|(_, p)| u64::from(p.len)).sum();
+    let void = void_in(pack, &objects)?;
+    let is_dead = |live: &KeySet, key: &Hash| !live.contains(key) || void.contains(key);
+    let count_dead = |live: &KeySet| objects.iter().filter(|(key, _)| is_dead(live, key)).count();
+    let dead_bytes: u64 = objects.iter().filter(|(key, _)| is_dead(live, key)).map(|(_, p)| u64::from(p.len)).sum();
     let all_bytes: u64 = objects.iter().map(|(_, place)| u64::from(place.len)).sum();
-    let dead = objects.iter().filter(|(key, _)| !live.contains(key)).count();
+    let dead = count_dead(live);
     let wasteful = dead_bytes * 100 >= all_bytes * u64::from(options.waste_percent_min.max(1));
     if dead == 0 || (dead < objects.len() && !wasteful && options.waste_percent_min > 0) {
         return Ok(());
@@ -178,7 +193,8 @@ fn sweep(
         report.packs += 1;
         return Ok(());
     }
-    let rewritten = if dead < objects.len() { rewrite(store, pack, &objects, live)? } else { None };
+    let rewritten =
+        if dead < objects.len() { rewrite(store, pack, &objects, &|key| !is_dead(live, key))? } else { None };
     let lock = store.disk().lock(LOCK, LockMode::Exclusive, options.wait).map_err(Error::disk("lock", LOCK))?;
     if lock.is_none() {
         return Err(Error::Busy);
@@ -187,14 +203,14 @@ fn sweep(
     let before = live.len();
     store.reload()?;
     mark(store, &roots()?, live)?;
-    if live.len() != before && objects.iter().filter(|(key, _)| !live.contains(key)).count() != dead {
+    if live.len() != before && count_dead(live) != dead {
         return Ok(());
     }
     let kept = match rewritten {
         Some(sealed) => sealed.publish()?,
         None => 0,
     };
-    store.disk().sync_dir(PACKS).map_err(Error::disk("sync", PACKS))?;
+    store.disk().sync_dir(pack.dir()).map_err(Error::disk("sync", pack.dir()))?;
     store.disk().remove(&pack.name).map_err(Error::disk("remove", &pack.name))?;
     report.freed_bytes += pack.len.saturating_sub(kept);
     report.dead_objects += dead as u64;
@@ -202,12 +218,23 @@ fn sweep(
     Ok(())
 }
 
+/// Pointers of a pack that lead nowhere any more.
+fn void_in(pack: &Pack, objects: &[(Hash, Place)]) -> Result<KeySet> {
+    let mut void = KeySet::default();
+    for (key, place) in objects {
+        if !pack.leads(*place)? {
+            void.insert(*key);
+        }
+    }
+    Ok(void)
+}
+
 /// Writes a pack with only the live objects: whole blocks as they are, others unpacked and packed anew.
 fn rewrite(
     store: &Store,
     pack: &Pack,
     objects: &[(Hash, Place)],
-    live: &KeySet,
+    is_live: &dyn Fn(&Hash) -> bool,
 ) -> Result<Option<crate::pack::Sealed>> {
     let blocks = pack.blocks()?;
     let mut by_block: Vec<Vec<(Hash, u32, u32)>> = vec![Vec::new(); blocks.len()];
@@ -217,13 +244,13 @@ fn rewrite(
         if at >= blocks.len() {
             return Err(Error::corrupt(&pack.name, "an object names a block that is not there"));
         }
-        if live.contains(key) {
+        if is_live(key) {
             by_block[at].push((*key, place.offset, place.len));
         } else {
             has_dead[at] = true;
         }
     }
-    let mut writer = PackWriter::create(store.disk(), PACKS)?;
+    let mut writer = PackWriter::create(store.disk(), pack.dir())?;
     for ((block, objects), has_dead) in blocks.iter().zip(&by_block).zip(has_dead) {
         if objects.is_empty() {
             continue;
@@ -245,16 +272,19 @@ fn remove_leftovers(store: &Store, options: &GcOptions<'_>, report: &mut GcRepor
     let disk = store.disk();
     let leftovers =
         |files: Vec<(String, u64)>| files.into_iter().filter(|(name, _)| name.starts_with("tmp-")).collect::<Vec<_>>();
-    if leftovers(disk.list(PACKS).map_err(Error::disk("list", PACKS))?).is_empty() {
+    let list = |dir: &str| disk.list(dir).map(leftovers).map_err(Error::disk("list", dir));
+    if list(PACKS)?.is_empty() && list(POINTERS)?.is_empty() {
         return Ok(());
     }
     let Some(_lock) = disk.lock(LOCK, LockMode::Exclusive, options.wait).map_err(Error::disk("lock", LOCK))? else {
         return Ok(());
     };
-    for (name, len) in leftovers(disk.list(PACKS).map_err(Error::disk("list", PACKS))?) {
-        let name = format!("{PACKS}/{name}");
-        disk.remove(&name).map_err(Error::disk("remove", &name))?;
-        report.freed_bytes += len;
+    for dir in [PACKS, POINTERS] {
+        for (name, len) in list(dir)? {
+            let name = format!("{dir}/{name}");
+            disk.remove(&name).map_err(Error::disk("remove", &name))?;
+            report.freed_bytes += len;
+        }
     }
     Ok(())
 }

@@ -53,6 +53,7 @@ mod history;
 mod holders;
 mod manifest;
 mod merge;
+mod native;
 mod objects;
 mod pack;
 mod planted;
@@ -63,7 +64,9 @@ mod verify;
 mod weigh;
 
 pub use assemble::Assembly;
-pub use capture::{CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, preview};
+pub use capture::{
+    CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, capture_copy, preview,
+};
 pub use diff::{Change, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
@@ -74,6 +77,7 @@ pub use history::{Forgotten, find_path, forget};
 pub use holders::{content, holders};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
+pub use native::{Archived, Cloned, Completed, Copier, CopyPlace, Frame, Making, NativeCopy, Slot, Whole, remove_copy};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
     Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, apply, extract, is_between, plan,

@@ -3,6 +3,7 @@
 mod batch;
 mod clones;
 mod maintain;
+mod pointers;
 mod reader;
 
 use std::collections::{HashMap, VecDeque};
@@ -21,11 +22,12 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::{Algorithm, Hash};
+use crate::native::{Copies, POINTERS};
 use crate::pack::{Pack, Place};
 use crate::tree::{Node, Page, Paged, Pages, Shape, join};
 
 /// The newest format of a store that this build reads, and the one it writes; older ones are read.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 pub(crate) const FORMAT_FILE: &str = "store/format";
 pub(crate) const PACKS: &str = "store/packs";
 pub(crate) const LOCK: &str = "store/lock";
@@ -86,6 +88,8 @@ pub struct Store {
     format: AtomicU32,
     /// Loaded when the first object is asked for, because listing snapshots needs none.
     packs: RwLock<Option<Arc<Vec<Arc<Pack>>>>>,
+    /// Copies that hold content outside the packs.
+    pub(crate) copies: Arc<Copies>,
     blocks: Mutex<BlockCache>,
     /// The block that was last unpacked in part.
     lone: Mutex<Option<(u64, u32)>>,
@@ -114,7 +118,8 @@ impl Store {
         };
         let (packs, blocks, lone) = (RwLock::default(), Mutex::default(), Mutex::default());
         let (nodes, lists) = (Mutex::default(), Mutex::default());
-        Ok(Store { disk, algorithm, format: AtomicU32::new(format), packs, blocks, lone, nodes, lists })
+        let copies = Arc::default();
+        Ok(Store { disk, algorithm, format: AtomicU32::new(format), packs, copies, blocks, lone, nodes, lists })
     }
 
     /// The disk that the store is on.
@@ -141,7 +146,9 @@ impl Store {
     pub fn location(&self, key: &Hash) -> Result<Option<(u64, u64)>> {
         let packs = self.packs()?;
         for (at, pack) in packs.iter().enumerate() {
-            if let Some(place) = pack.find(key)? {
+            if let Some(place) = pack.find(key)?
+                && pack.leads(place)?
+            {
                 return Ok(Some((at as u64, u64::from(place.block) << 32 | u64::from(place.offset))));
             }
         }
@@ -151,8 +158,8 @@ impl Store {
     /// The object's bytes, checked against its key; if one copy is damaged, another will do.
     pub fn read(&self, key: &Hash) -> Result<Vec<u8>> {
         match self.read_listed(key) {
-            // Another process may have stored it, or moved it into another pack, since the list was read.
-            Err(Error::Missing(_)) => {
+            // Another process may have stored it, or moved it into another pack or copy, since the list was read.
+            Err(Error::Missing(_) | Error::Corrupt { .. }) => {
                 self.reload()?;
                 self.read_listed(key)
             }
@@ -164,6 +171,9 @@ impl Store {
         let mut failed = Error::Missing(*key);
         for pack in self.packs()?.iter() {
             let Some(place) = pack.find(key)? else { continue };
+            if !pack.leads(place)? {
+                continue;
+            }
             match self.read_at(pack, place, key) {
                 Err(error @ Error::Corrupt { .. }) => failed = error,
                 other => return other,
@@ -256,7 +266,7 @@ impl Store {
     }
 
     /// Raises an older store to this build's format, before the first object that an older build cannot read.
-    fn raise_format(&self) -> Result<()> {
+    pub(crate) fn raise_format(&self) -> Result<()> {
         if self.format.load(Ordering::Relaxed) < FORMAT {
             let is_older = |disk: &dyn Disk| disk.read(FORMAT_FILE).is_ok_and(|text| is_older(&text));
             write_format(self.disk.as_ref(), self.algorithm, &is_older)?;
@@ -281,13 +291,15 @@ impl Store {
             usage.stored_bytes += pack.len;
             usage.content_bytes += pack.blocks()?.iter().map(|block| u64::from(block.raw_len)).sum::<u64>();
         }
+        usage.stored_bytes += self.copied_bytes()?;
         Ok(usage)
     }
 
-    /// Bytes of all packs on disk, by their lengths alone.
+    /// Bytes of all packs on disk, by their lengths alone, and of copies that share theirs with nothing.
     pub fn stored_bytes(&self) -> Result<u64> {
         let files = self.disk.list(PACKS).map_err(Error::disk("list", PACKS))?;
-        Ok(files.iter().map(|(_, len)| len).sum())
+        let pointers = self.disk.list(POINTERS).map_err(Error::disk("list", POINTERS))?;
+        Ok(files.iter().chain(&pointers).map(|(_, len)| len).sum::<u64>() + self.copied_bytes()?)
     }
 
     /// Starts writing; gc removes nothing until the batch, and the lock it leaves, are gone.
@@ -315,7 +327,9 @@ impl Store {
 
     pub(crate) fn find(&self, key: &Hash) -> Result<Option<(Arc<Pack>, Place)>> {
         for pack in self.packs()?.iter() {
-            if let Some(place) = pack.find(key)? {
+            if let Some(place) = pack.find(key)?
+                && pack.leads(place)?
+            {
                 return Ok(Some((Arc::clone(pack), place)));
             }
         }
@@ -334,23 +348,40 @@ impl Store {
     pub(crate) fn reload(&self) -> Result<Arc<Vec<Arc<Pack>>>> {
         let open = self.packs.read().expect("no holder panics").clone().unwrap_or_default();
         let packs = Arc::new(self.open_packs(&open)?);
+        // After the packs: whatever pointer is among them got its name after its copy began to count.
+        self.copies.reload(self.disk.as_ref())?;
         *self.packs.write().expect("no holder panics") = Some(Arc::clone(&packs));
         Ok(packs)
+    }
+
+    /// The names of all packs, of objects and of pointers.
+    pub(crate) fn pack_names(&self) -> Result<Vec<String>> {
+        let mut names = Vec::new();
+        for dir in [PACKS, POINTERS] {
+            let files = self.disk.list(dir).map_err(Error::disk("list", dir))?;
+            names.extend(
+                files.iter().filter(|(name, _)| name.ends_with(".pack")).map(|(name, _)| format!("{dir}/{name}")),
+            );
+        }
+        Ok(names)
+    }
+
+    pub(crate) fn open_pack(&self, name: &str) -> Result<Pack> {
+        match name.starts_with(POINTERS) {
+            true => Pack::open_pointers(self.disk.as_ref(), name, &self.copies),
+            false => Pack::open(self.disk.as_ref(), name),
+        }
     }
 
     fn open_packs(&self, open: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
         'list: loop {
             let mut packs = Vec::new();
-            for (name, _) in self.disk.list(PACKS).map_err(Error::disk("list", PACKS))? {
-                if !name.ends_with(".pack") {
-                    continue;
-                }
-                let name = format!("{PACKS}/{name}");
+            for name in self.pack_names()? {
                 if let Some(pack) = open.iter().find(|pack| pack.name == name) {
                     packs.push(Arc::clone(pack));
                     continue;
                 }
-                match Pack::open(self.disk.as_ref(), &name) {
+                match self.open_pack(&name) {
                     Ok(pack) => packs.push(Arc::new(pack)),
                     // Its objects were moved into a pack that the list did not show yet.
                     Err(Error::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue 'list,

@@ -297,3 +297,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
         None => (b"", path),
     }
 }
+/// Removes what is at the path beneath the root and all beneath it; nothing there is no error.
+pub(crate) fn remove_tree(root: &Root, path: &[u8]) -> std::io::Result<()> {
+    tidy::remove_tree(root, &hands::Hands::new(None), path)
+}

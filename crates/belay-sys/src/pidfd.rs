@@ -7,13 +7,26 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::io::retry_on_intr;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+    waitid,
+};
 
 /// A process.
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
     fd: OwnedFd,
+}
+
+/// What became of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A signal stopped it; another will let it go on.
+    Stopped,
+    /// It ended.
+    Ended,
 }
 
 /// How a process ended.
@@ -52,6 +65,22 @@ impl Process {
                 Err(error) => return Err(error.into()),
                 Ok(ready) => return Ok(ready > 0),
             }
+        }
+    }
+
+    /// Waits until this child of ours is stopped or has ended; its end is left for somebody else to take.
+    pub fn wait_for_turn(&self) -> io::Result<Turn> {
+        let wait = |options| waitid(WaitId::PidFd(self.fd.as_fd()), options);
+        let both = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+        match retry_on_intr(|| wait(both)) {
+            Ok(Some(status)) if status.stopped() => {
+                // Taken, so that the next wait does not find the same one again.
+                retry_on_intr(|| wait(WaitIdOptions::STOPPED | WaitIdOptions::NOHANG))?;
+                Ok(Turn::Stopped)
+            }
+            // Somebody took its end before us.
+            Ok(_) | Err(rustix::io::Errno::CHILD) => Ok(Turn::Ended),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -60,8 +60,8 @@ pub struct Recipe {
     pub env: Vec<CString>,
     /// Standard input, output and error; ours if there are none.
     pub stdio: Option<[OwnedFd; 3]>,
-    /// Whether it leads a session of its own, with standard input as its terminal if that is one.
-    pub session: bool,
+    /// Whether it leads a process group of its own, in the foreground of our terminal if we have one.
+    pub foreground: bool,
     /// Whether it is killed when the thread that starts it ends.
     pub dies_with_parent: bool,
     /// The process that will trace it, if that is not ours; in namespaces whoever starts it may anyway.

@@ -114,6 +114,7 @@ pub(crate) enum Command {
     Hook(c::hook::Args),
     Statusline(c::statusline::Args),
     Demo(c::demo::Args),
+    Conformance(c::conformance::Args),
     Completions(c::completions::Args),
     #[command(hide = true)]
     Answer(c::answer::Args),

@@ -16,6 +16,7 @@ pub(crate) mod changes;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod conformance;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod discard;
@@ -112,6 +113,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Statusline(args) => statusline::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
+        Command::Conformance(args) => conformance::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
         Command::Answer(args) => answer::run(context, args),

@@ -127,7 +127,10 @@ fn told(reverted: &Reverted) -> Reply {
         let (path, why) = (words::path(&conflict.path), clash(conflict.clash));
         let beside = conflict.beside.as_deref().map(words::path);
         let older = beside.as_ref().map(|beside| format!("; the version before is in {beside}")).unwrap_or_default();
-        text.push_str(&format!("\nconflict, left as it is: {path} ({why}{older})"));
+        match conflict.beside.as_ref() == Some(&conflict.path) {
+            true => text.push_str(&format!("\nolder version brought back: {path} ({why} before this step removed it)")),
+            false => text.push_str(&format!("\nconflict, left as it is: {path} ({why}{older})")),
+        }
         conflicts.push(json!({ "path": path, "why": why, "beside": beside }));
     }
     let changed = reverted.outcome.as_ref().map_or(0, |outcome| outcome.changed);

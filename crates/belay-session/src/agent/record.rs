@@ -42,6 +42,7 @@ impl Workspace<'_> {
             size: None,
             limits: RunLimits::default(),
             confinement: Confinement::default(),
+            backend: None,
             created_at: now,
             started_at: Some(now),
             ended_at: None,

@@ -17,10 +17,47 @@ const SIZE_MAX: u64 = 0o77_777_777_777;
 const ID_MAX: u64 = 0o7_777_777;
 const NAME_MAX: usize = 100;
 
+/// What takes an archive's bytes, and is told where the objects in it begin.
+pub(crate) trait Sink: Write {
+    /// The next bytes are an object.
+    fn object(&mut self, _key: &Hash, _len: u64) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A sink that does not care where objects begin.
+struct Plain<'a>(&'a mut dyn Write);
+
+impl Write for Plain<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl Sink for Plain<'_> {}
+
+/// The bytes of a file's object, given the file's path, and where in the file it begins and how long it is.
+pub(crate) type ReadObject<'a> = dyn Fn(&[u8], &Hash, (u64, u64)) -> belay_store::Result<Vec<u8>> + 'a;
+
 /// Writes the snapshot; returns how many entries it has.
 pub(crate) fn write(store: &Store, manifest: &Manifest, out: &mut dyn Write, work: Work<'_>) -> Result<u64> {
-    let links = manifest.links(store)?;
-    let mut writer = Writer { view: View::stored(store), out, work, links: leaders(&links), written: HashMap::new() };
+    write_from(store, manifest, &mut Plain(out), &|_, key, _| store.read(key), work)
+}
+
+/// Writes the snapshot with content that `read` gives.
+pub(crate) fn write_from(
+    store: &Store,
+    manifest: &Manifest,
+    out: &mut dyn Sink,
+    read: &ReadObject<'_>,
+    work: Work<'_>,
+) -> Result<u64> {
+    let links = leaders(&manifest.links(store)?);
+    let mut writer = Writer { view: View::stored(store), out, read, work, links, written: HashMap::new() };
     let note = note(store, manifest, manifest.filter(store)?, manifest.coverage(store)?)?;
     writer.global(&note.text())?;
     let count = writer.tree(&manifest.root)?;
@@ -68,7 +105,8 @@ fn leaders(links: &Links) -> HashMap<Vec<u8>, usize> {
 
 struct Writer<'a> {
     view: View<'a>,
-    out: &'a mut dyn Write,
+    out: &'a mut dyn Sink,
+    read: &'a ReadObject<'a>,
     work: Work<'a>,
     /// The group of each path that has other names.
     links: HashMap<Vec<u8>, usize>,
@@ -104,7 +142,7 @@ impl Writer<'_> {
         let plain = |kind| (kind, Extra::default());
         let (kind, extra) = match &entry.kind {
             Kind::File { size, content } => {
-                return self.file(&name, entry, *size, &self.view.segments(*size, content)?);
+                return self.file((path, &name), entry, *size, &self.view.segments(*size, content)?);
             }
             Kind::Dir { .. } => plain(EntryType::Directory),
             Kind::Symlink(text) => (EntryType::Symlink, Extra { link: text, ..Extra::default() }),
@@ -118,7 +156,7 @@ impl Writer<'_> {
         self.header(&name, &entry.meta, kind, 0, extra)
     }
 
-    fn file(&mut self, name: &[u8], entry: &Entry, size: u64, segments: &[Segment]) -> Result<()> {
+    fn file(&mut self, (path, name): (&[u8], &[u8]), entry: &Entry, size: u64, segments: &[Segment]) -> Result<()> {
         let is_sparse = segments.iter().any(|segment| matches!(segment, Segment::Hole { .. }));
         let map = if is_sparse { sparse_map(segments) } else { Vec::new() };
         let data: u64 = segments.iter().filter(|one| matches!(one, Segment::Data { .. })).map(Segment::len).sum();
@@ -126,11 +164,14 @@ impl Writer<'_> {
         let extra = Extra { sparse: is_sparse.then_some(size), ..Extra::default() };
         self.header(name, &entry.meta, EntryType::Regular, stored, extra)?;
         self.out.write_all(&map).map_err(Error::Output)?;
+        let mut at = 0;
         for segment in segments {
             if let Segment::Data { key, len } = segment {
-                let bytes = self.view.store().read(key)?;
-                self.out.write_all(checked(&bytes, *len, key)?).map_err(Error::Output)?;
+                let bytes = (self.read)(path, key, (at, *len))?;
+                let bytes = checked(&bytes, *len, key)?;
+                self.out.object(key, *len).and_then(|()| self.out.write_all(bytes)).map_err(Error::Output)?;
             }
+            at += segment.len();
         }
         self.work.progress.advance(1, size);
         self.pad(stored)

@@ -51,7 +51,18 @@ const YEAR_SECONDS: u64 = 366 * 24 * 3600;
 /// Every key, in the order in which they are listed.
 pub(crate) const KEYS: &[Key] = &[
     key("snapshots.disabled", Flag, Being(false), "Take no snapshots at all."),
-    key("snapshots.backend", Choice(&["objects"]), Never, "How the content of snapshots is kept."),
+    key(
+        "snapshots.backend",
+        Choice(crate::backend::BackendChoice::NAMES),
+        Never,
+        "Where the content of snapshots lies.",
+    ),
+    key(
+        "snapshots.archive_format",
+        Choice(&["tar.gz", "tar.zst"]),
+        Never,
+        "How the backend archive packs its archives.",
+    ),
     key("snapshots.auto_max", Number(10_000), Never, "Slots of the ring of automatic snapshots."),
     key("snapshots.manual_max", Number(10_000), Never, "Named slots of the manual pool."),
     key("snapshots.auto_interval", Number(YEAR_SECONDS), DownTo(60), "Seconds between automatic snapshots."),
@@ -86,6 +97,13 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.retention.delete_initial", Flag, Being(false), "Let pre-run snapshots be deleted automatically."),
     key("agents.hide_prompts", Flag, Being(true), "Keep only a hash of what the user asked an agent."),
     key("agents.helper_idle_seconds", Number(YEAR_SECONDS), Never, "Seconds until an idle helper ends; 0 for none."),
+    key(
+        "agents.named",
+        Choice(&["store", "git"]),
+        Never,
+        "Where agents' named states are kept: in belay's store, or as refs of the workspace's git repository too.",
+    ),
+    key("agents.alternates", Flag, Never, "Also read repositories that the workspace's borrows objects from."),
     key("tracing.disable_exec", Flag, Being(false), "Do not record the commands of a run."),
     key("tracing.disable_files", Flag, Being(false), "Do not record which files a run changes."),
     key(

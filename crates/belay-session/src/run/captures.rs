@@ -4,12 +4,15 @@
 //! being watched, and only if nothing was lost since; otherwise the workspace is walked.
 
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use belay_event::SnapshotTaken;
 use belay_store::Quiet;
 use belay_trace::Tracer;
 
+use super::record::RunRecord;
+use crate::backend::BackendChoice;
 use crate::record::{Cause, Kind, Origin, Pool, Snapshot};
 use crate::snapshot::{Dirty, SnapshotRequest};
 use crate::trigger::Ask;
@@ -135,14 +138,15 @@ impl Job {
     }
 
     /// Takes the snapshot.
-    pub(super) fn carry_out(self, workspace: &Workspace<'_>, run: &str, stop: &std::sync::atomic::AtomicBool) -> Done {
+    pub(super) fn carry_out(self, workspace: &Workspace<'_>, run: &RunRecord, stop: &AtomicBool) -> Done {
         let began = Instant::now();
         let request = SnapshotRequest {
+            backend: run.backend.as_deref().and_then(BackendChoice::from_name),
             kind: self.ask.kind,
             origin: Origin::Auto,
             dirty: self.dirty.clone(),
             cause: Cause {
-                run: Some(run.to_owned()),
+                run: Some(run.id.clone()),
                 trigger: Some(self.ask.why.clone()),
                 command: self.ask.command,
                 ..Cause::default()

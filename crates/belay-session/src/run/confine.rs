@@ -198,6 +198,12 @@ pub(crate) fn policy_at(
     let last = policy.grants.pop();
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
     policy.grants.extend(last);
+    // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.
+    if let Some(snapshots) = crate::backend::beside(at).filter(|snapshots| snapshots.is_dir()) {
+        policy.grants.retain(|grant| !grant.path.starts_with(&snapshots));
+        policy.grants.push(belay_jail::Grant::new(snapshots.clone(), Access::Hidden));
+        policy.sealed.push(snapshots);
+    }
     if belay_sys::is_root() {
         policy.replaced = accounts(&den.home);
     }
@@ -278,7 +284,7 @@ pub(super) fn hold(
         env,
         directory: command.cwd.to_owned(),
         stdio: Some(command.stdio),
-        session: true,
+        foreground: true,
         dies_with_parent: true,
         tracer: command.tracer,
     };

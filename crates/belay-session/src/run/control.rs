@@ -144,6 +144,12 @@ impl Control {
         }
     }
 
+    /// Shows a client nothing from now on: it takes nothing.
+    pub(super) fn look_away(&self, id: u64) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        clients.iter_mut().filter(|client| client.id == id).for_each(|client| client.is_watching = false);
+    }
+
     /// Passes on what the terminal shows.
     pub(super) fn broadcast(&self, data: &[u8]) {
         let mut clients = self.clients.lock().expect("no holder panics");
@@ -152,6 +158,15 @@ impl Control {
                 client.is_watching = false;
                 let _ = client.stream.shutdown(std::net::Shutdown::Both);
             }
+        }
+    }
+
+    /// Tells everybody who sits at the terminal that its program is stopped.
+    pub(super) fn tell_stopped(&self) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        for client in clients.iter_mut().filter(|client| client.is_watching) {
+            // If it is gone, its reader will say so.
+            let _ = write_text(&mut client.stream, &Answer::Stopped);
         }
     }
 

@@ -41,6 +41,9 @@ pub struct RunRecord {
     /// What its command was to be confined to.
     #[serde(default)]
     pub confinement: Confinement,
+    /// Where the content of its snapshots is to lie, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
     /// When it was asked for.
     pub created_at: Timestamp,
     /// When its command began.

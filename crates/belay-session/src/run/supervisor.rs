@@ -43,6 +43,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
+const SIGCONT: i32 = rustix::process::Signal::CONT.as_raw();
 const SIGWINCH: i32 = rustix::process::Signal::WINCH.as_raw();
 
 /// Everything that a supervisor holds.
@@ -77,6 +78,11 @@ pub(super) struct Supervisor<'w> {
     /// Events from before the journal's first.
     pub(super) pending: Vec<Event>,
     pub(super) frozen_by: Vec<u64>,
+    pub(super) thawed_at: Option<Instant>,
+    /// Whether keys stopped the command, and nobody let it go on.
+    is_suspended: bool,
+    /// What whoever holds it has put back so far.
+    put_back: Vec<Event>,
     pub(super) kill_at: Option<Instant>,
     is_over: bool,
     pub(super) time_up_at: Option<Instant>,
@@ -130,6 +136,9 @@ impl<'w> Supervisor<'w> {
             unexecuted: None,
             pending: Vec::new(),
             frozen_by: Vec::new(),
+            thawed_at: None,
+            is_suspended: false,
+            put_back: Vec::new(),
             kill_at: None,
             is_over: false,
             time_up_at: None,
@@ -144,7 +153,7 @@ impl<'w> Supervisor<'w> {
         'w: 's,
     {
         let (jobs, todo) = channel::<Job>();
-        let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.id.clone());
+        let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.clone());
         scope.spawn(move || {
             // A snapshot of a run is finished even if the run is to stop: it is what the stop is taken back to.
             static CALM: AtomicBool = AtomicBool::new(false);
@@ -186,6 +195,7 @@ impl<'w> Supervisor<'w> {
             Wake::Refused(refusal) => self.refused(&refusal),
             Wake::Undone(failed) => self.undone(failed),
             Wake::ChildExited => self.is_over = true,
+            Wake::ChildStopped(at) => self.stopped(at),
             Wake::Held(held) => self.held(held),
             Wake::Taken(done) => self.taken(*done),
         }
@@ -244,7 +254,9 @@ impl<'w> Supervisor<'w> {
             return self.happened(events);
         }
         let holders: Vec<u32> = self.frozen_by.iter().filter_map(|client| self.control.pid_of(*client)).collect();
-        self.happened(unseen::while_held(events, &holders));
+        let (put_back, rest) = unseen::while_held(events, &holders);
+        self.put_back.extend(put_back);
+        self.happened(rest);
     }
 
     /// Takes in every event that already happened; other wakes wait their turn.
@@ -294,12 +306,20 @@ impl<'w> Supervisor<'w> {
         match request {
             Request::Attach(size) => {
                 self.resize(size);
+                self.resume();
                 self.control.show_terminal(client, &self.recent.bytes());
                 self.tell_of_storm(client);
                 // A program that fills the screen draws it anew for whoever comes.
                 self.signal_foreground(SIGWINCH);
             }
             Request::Resize(size) => self.resize(size),
+            Request::Away => self.control.look_away(client),
+            Request::Resume(size) => {
+                self.resize(size);
+                self.control.show_terminal(client, &[]);
+                self.resume();
+                self.signal_foreground(SIGWINCH);
+            }
             Request::Signal(signal) => match &self.record.child {
                 Some(child) => drop(belay_sys::signal_group(child.pid, signal)),
                 None => self.stop("stopped", false),
@@ -326,6 +346,26 @@ impl<'w> Supervisor<'w> {
         }
     }
 
+    /// The command was stopped, as by Ctrl-Z; whoever sits at its terminal gets their own shell back.
+    fn stopped(&mut self, at: Instant) {
+        // A rollback holds processes still by the same signal.
+        if self.frozen_by.is_empty() && self.thawed_at.is_none_or(|thawed| at > thawed) && self.terminal.is_some() {
+            self.is_suspended = true;
+            self.control.tell_stopped();
+        }
+    }
+
+    fn resume(&mut self) {
+        if !std::mem::take(&mut self.is_suspended) {
+            return;
+        }
+        if let Some(child) = &self.record.child {
+            // A group that is gone needs no leave.
+            let _ = belay_sys::signal_group(child.pid, SIGCONT);
+        }
+        self.signal_foreground(SIGCONT);
+    }
+
     fn signal_foreground(&self, signal: i32) {
         let group = self.terminal.as_ref().and_then(|terminal| belay_sys::foreground_group(&**terminal));
         if let Some(group) = group {
@@ -347,7 +387,10 @@ impl<'w> Supervisor<'w> {
                 self.frozen_by.push(client);
                 self.control.answer(client, &Answer::Frozen);
             }
-            Err(error) => self.control.answer(client, &Answer::Refused(error.to_string())),
+            Err(error) => {
+                self.thawed_at = Some(Instant::now());
+                self.control.answer(client, &Answer::Refused(error.to_string()));
+            }
         }
     }
 
@@ -362,12 +405,16 @@ impl<'w> Supervisor<'w> {
             self.announce(&rewound);
             self.happened(vec![self.event(What::Rewound(rewound))]);
         }
+        // Behind that, so that each says where it came from.
+        let put_back = std::mem::take(&mut self.put_back);
+        self.happened(put_back);
         if held > 0
             && self.frozen_by.is_empty()
             && let Some(tree) = &mut self.tree
         {
             // A group that cannot be thawed is gone, and so are its processes.
             let _ = tree.thaw();
+            self.thawed_at = Some(Instant::now());
         }
     }
 
@@ -397,7 +444,7 @@ impl<'w> Supervisor<'w> {
         }
         if let Some(tree) = &self.tree {
             tree.signal(SIGTERM);
-            tree.signal(rustix::process::Signal::CONT.as_raw());
+            tree.signal(SIGCONT);
         }
         self.kill_at.get_or_insert(Instant::now() + GRACE);
     }

@@ -24,6 +24,10 @@ pub enum Request {
     Attach(TerminalSize),
     /// That its terminal has another size.
     Resize(TerminalSize),
+    /// To be shown nothing until [`Request::Resume`], because the client stops as well.
+    Away,
+    /// To let its command go on after [`Answer::Stopped`], at a terminal of this size.
+    Resume(TerminalSize),
     /// To pass on a signal to its command.
     Signal(i32),
     /// To stop: politely, or at once.
@@ -47,6 +51,8 @@ pub enum Request {
 pub enum Answer {
     /// The command begins now.
     Started(Box<RunRecord>),
+    /// Its command was stopped at the terminal, as by Ctrl-Z.
+    Stopped,
     /// Nothing of the run moves.
     Frozen,
     /// The run goes on.

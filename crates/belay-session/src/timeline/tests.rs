@@ -20,6 +20,7 @@ pub(crate) fn sample(number: u64, kind: Kind) -> Snapshot {
         parent: number.checked_sub(1).map(|parent| format!("snap_{parent:06}")),
         created_at: at(number),
         backend: Backend::Objects,
+        native_ref: None,
         size_delta: 10,
         files: 3,
         bytes: 30,

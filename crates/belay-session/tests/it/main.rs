@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
 mod archives;
+mod backends;
 mod bed;
 mod blame;
 mod budget;
@@ -14,6 +15,7 @@ mod faulty;
 mod full;
 mod health;
 mod names;
+mod native;
 mod past;
 mod paths;
 mod power;

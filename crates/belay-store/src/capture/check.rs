@@ -11,7 +11,7 @@ use belay_sys::{Dir, FileType};
 use super::hand::{EXDEV, Job, join, name_of, parent_of};
 use super::judge::Decision;
 use crate::error::{Error, Result};
-use crate::statcache::{Cache, DirStat, EntryView, Record, flags};
+use crate::statcache::{Cache, EntryView, Record, flags};
 use crate::tree::Opaque;
 
 /// Records that a thread takes at a time.
@@ -96,7 +96,7 @@ fn examine(job: &Job<'_>, record: &Record<'_>, work: &mut Work) -> Result<(usize
         return Ok(counts);
     };
     let stat = dir.stat_self().map_err(Error::workspace("examine", record.path))?;
-    if record.flags() & (flags::RACY | flags::FORCED) != 0 || DirStat::from(&stat) != record.dir() {
+    if record.flags() & (flags::RACY | flags::FORCED) != 0 || job.proof(&stat) != record.dir() {
         work.entry(record.path.to_vec()).or_default().relist = true;
         counts.0 = record.entries().filter(is_subdir).count();
         return Ok(counts);

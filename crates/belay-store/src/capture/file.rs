@@ -71,7 +71,7 @@ impl Hand<'_> {
             if since.sec.saturating_sub(stat.ctime.sec) < MAYBE_DIRTY_SECONDS {
                 belay_sys::watch_mappings(&file);
             }
-            let read = self.read_once(&file);
+            let read = self.read_once(&file, path);
             let (content, before, after) = match read {
                 Ok(read) => read,
                 Err(Error::Workspace { source, .. }) => return self.refused(path, name, stat, source),
@@ -95,17 +95,30 @@ impl Hand<'_> {
     }
 
     /// Reads a file once; returns its content and length, and its state before and after.
-    fn read_once(&mut self, file: &File) -> Result<((Content, u64), Stat, Stat)> {
+    fn read_once(&mut self, file: &File, path: &[u8]) -> Result<((Content, u64), Stat, Stat)> {
         let fail = Error::workspace("read", b"");
         let before = belay_sys::stat_file(file).map_err(fail)?;
         self.findings.files_read += 1;
-        let content = if before.size <= WHOLE_BYTES_MAX && before.blocks.saturating_mul(512) >= before.size {
-            self.read_whole(file, before.size)?
-        } else {
-            self.read_large(file, &before)?
+        let content = match self.job.copier {
+            Some((_, copier)) => {
+                self.path = path.to_vec();
+                let copy = copier.hold(path, file)?;
+                let source = copy.as_ref().unwrap_or(file);
+                let stat = belay_sys::stat_file(source).map_err(Error::workspace("read", b""))?;
+                self.read_content(source, &stat)?
+            }
+            None => self.read_content(file, &before)?,
         };
         let after = belay_sys::stat_file(file).map_err(Error::workspace("read", b""))?;
         Ok((content, before, after))
+    }
+
+    fn read_content(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
+        if stat.size <= WHOLE_BYTES_MAX && stat.blocks.saturating_mul(512) >= stat.size {
+            self.read_whole(file, stat.size)
+        } else {
+            self.read_large(file, stat)
+        }
     }
 
     fn read_whole(&mut self, file: &File, size: u64) -> Result<(Content, u64)> {
@@ -124,7 +137,9 @@ impl Hand<'_> {
         if bytes.is_empty() {
             return Ok(self.job.store.algorithm().hash(b""));
         }
-        self.put(ObjectKind::Content, bytes)
+        let key = self.job.store.algorithm().hash(bytes);
+        self.keep(&key, bytes, 0)?;
+        Ok(key)
     }
 
     fn read_large(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
@@ -138,6 +153,7 @@ impl Hand<'_> {
             return self.read_whole(file, stat.size);
         }
         if !is_sparse
+            && self.job.copier.is_none()
             && stat.size >= SHARED_BYTES_MIN
             && let Some(shared) = self.share_large(file)?
         {
@@ -174,12 +190,14 @@ impl Hand<'_> {
         all: &mut Option<crate::hash::Hasher>,
     ) -> Result<u64> {
         let read = |buffer: &mut [u8], at: u64| read_some(file, buffer, offset + at);
+        let mut at = offset;
         self.cut(len, &read, &mut |hand, chunk| {
             if let Some(all) = all {
                 all.update(chunk);
             }
             let key = hand.job.store.algorithm().hash(chunk);
-            hand.put_as(ObjectKind::Content, &key, chunk)?;
+            hand.keep(&key, chunk, at)?;
+            at += chunk.len() as u64;
             segments.push(Segment::Data { key, len: chunk.len() as u64 });
             Ok(())
         })

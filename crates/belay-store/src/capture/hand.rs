@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::filter::Judge;
 use crate::hash::Hash;
 use crate::manifest::{Gap, GapKind};
+use crate::native::{Copier, Pointer};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, flags};
 use crate::tree::{Entry, Kind, Meta, Node, Opaque, Pages, View};
@@ -34,6 +35,10 @@ pub(super) struct Job<'a> {
     pub(super) judge: Judge,
     pub(super) root: Root,
     pub(super) threads: usize,
+    /// The copy that keeps the content, if packs do not.
+    pub(super) copier: Option<(&'a str, &'a dyn Copier)>,
+    /// The device of the root, and the one that it stands for.
+    stands_for: Option<(u64, u64)>,
     entries: AtomicU64,
 }
 
@@ -42,14 +47,33 @@ impl<'a> Job<'a> {
         store: &'a Store,
         options: &'a CaptureOptions<'a>,
         batch: Option<&'a Batch<'a>>,
-        cache: Option<&'a Cache>,
+        (cache, copier): (Option<&'a Cache>, Option<(&'a str, &'a dyn Copier)>),
     ) -> Result<Job<'a>> {
         let root = options.root.try_clone().map_err(Error::workspace("open", b"."))?.crossing(options.cross_mounts);
         // Asked once, because the answer takes a dozen system calls.
         static THREADS: OnceLock<usize> = OnceLock::new();
         let threads = *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(2, 8));
         let judge = options.filter.judge()?;
-        Ok(Job { store, options, batch, cache, judge, root, threads, entries: AtomicU64::new(0) })
+        let stands_for = match copier.and_then(|(_, copier)| copier.device()) {
+            Some(device) => {
+                let own = root.dir_path_only(b"").and_then(|dir| dir.stat_self());
+                Some((own.map_err(Error::workspace("examine", b"."))?.dev, device))
+            }
+            None => None,
+        };
+        Ok(Job { store, options, batch, cache, judge, root, threads, copier, stands_for, entries: AtomicU64::new(0) })
+    }
+
+    /// What proves a directory to be as it is; in a copy, to be as it was in the workspace.
+    pub(super) fn proof(&self, stat: &Stat) -> DirStat {
+        DirStat { dev: self.device(stat), ..DirStat::from(stat) }
+    }
+
+    fn device(&self, stat: &Stat) -> u64 {
+        match self.stands_for {
+            Some((own, meant)) if stat.dev == own => meant,
+            _ => stat.dev,
+        }
     }
 
     pub(super) fn hand(&self) -> Hand<'_> {
@@ -59,6 +83,7 @@ impl<'a> Job<'a> {
             findings: Findings::default(),
             names: Vec::new(),
             buffer: Vec::new(),
+            path: Vec::new(),
         }
     }
 
@@ -125,6 +150,8 @@ pub(super) struct Hand<'a> {
     pub(super) names: Vec<u8>,
     /// For reading files.
     pub(super) buffer: Vec<u8>,
+    /// The file that is being read, if a copy keeps its content.
+    pub(super) path: Vec<u8>,
 }
 
 /// What threads found, to be put together at the end.
@@ -190,10 +217,22 @@ impl Hand<'_> {
         }
     }
 
+    /// Keeps content that was read at an offset of the file.
+    pub(super) fn keep(&mut self, key: &Hash, bytes: &[u8], at: u64) -> Result<()> {
+        match (self.job.copier, &mut self.worker) {
+            (Some((_, copier)), Some(worker)) if copier.tells_late() => worker.note(key, bytes.len() as u32),
+            (Some((copy, _)), Some(worker)) => {
+                let pointer = Pointer { copy: copy.to_owned(), path: self.path.clone(), frame: None, at };
+                worker.point(key, &pointer, bytes.len() as u32)
+            }
+            _ => self.put_as(ObjectKind::Content, key, bytes),
+        }
+    }
+
     /// Remembers a path whose inode has other names.
     pub(super) fn note_linked(&mut self, path: &[u8], stat: &Stat) {
         if stat.nlink > 1 && stat.file_type != FileType::Dir {
-            self.findings.linked.push(Linked { dev: stat.dev, ino: stat.ino, path: path.to_vec() });
+            self.findings.linked.push(Linked { dev: self.job.device(stat), ino: stat.ino, path: path.to_vec() });
         }
     }
 

@@ -61,7 +61,11 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
         let (taken, findings) = run(job, starts)?;
         looked.findings.absorb(findings);
         for (path, taken) in new_dirs.iter().zip(taken) {
-            looked.dirs.get_mut(parent_of(path)).expect("its parent was looked at").entries.set(name_of(path), taken);
+            let above = looked.dirs.get_mut(parent_of(path)).expect("its parent was looked at");
+            if taken.is_none() {
+                above.flags |= flags::RACY;
+            }
+            above.entries.set(name_of(path), taken);
         }
     }
     if is_dirty_set && has_new_twin(cache, &looked.findings.linked) {
@@ -181,7 +185,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         Err(_) if path.is_empty() => return Ok(One::RulesChanged),
         Err(_) => return Ok(One::Gone),
     };
-    let moved = DirStat::from(&stat) != record.dir();
+    let moved = job.proof(&stat) != record.dir();
     // Names that no one has spoken of may have come or gone since.
     let relist = work.relist || moved && !is_dirty_set;
     let outside = if path.is_empty() { job.judge.rules() } else { job.rules_at(parent_of(path)) };
@@ -207,6 +211,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         starts: Vec::new(),
         gone: Vec::new(),
         forced: false,
+        lost: false,
         is_dirty_set,
     };
     let mut work = DirWork { relist, names: work.names.clone() };
@@ -217,7 +222,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     for (name, file_type) in names {
         looker.look(hand, &name, file_type)?;
     }
-    let Looker { mut known, items, starts, gone, forced, .. } = looker;
+    let Looker { mut known, items, starts, gone, forced, lost, .. } = looker;
     for (entry, proof) in hand.take_all(&dir, path, items, since)? {
         let name = entry.name.clone();
         let as_before =
@@ -226,8 +231,9 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     }
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
-    let flags = bit(racy, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
-    let (proof, rules) = (DirStat::from(&stat), rules.fingerprint());
+    let flags =
+        bit(racy || lost, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
+    let (proof, rules) = (job.proof(&stat), rules.fingerprint());
     let again = Again { record: bytes.into_owned(), entries: known, proof, rules, flags, own: Some(own), work };
     Ok(One::Here(Box::new(again), starts, gone))
 }
@@ -267,6 +273,8 @@ struct Looker<'a> {
     starts: Vec<Start>,
     gone: Vec<Vec<u8>>,
     forced: bool,
+    /// Whether something was there when it was listed and not when it was opened.
+    lost: bool,
     is_dirty_set: bool,
 }
 
@@ -390,8 +398,9 @@ impl Looker<'_> {
                 Err(error) => {
                     let why = refusal(error).map_err(Error::workspace("open", &path))?;
                     self.drop_known(name);
-                    if let Some(left) = without_dir(hand.job, hand, &path, why) {
-                        self.known.set(name, Some(left));
+                    match without_dir(hand.job, hand, &path, why) {
+                        Some(left) => self.known.set(name, Some(left)),
+                        None => self.lost = true,
                     }
                     Ok(())
                 }

@@ -34,6 +34,7 @@ pub struct Batch<'a> {
     lock: Lock,
     seen: Vec<Mutex<KeySet>>,
     pack: Mutex<Option<PackWriter>>,
+    pub(super) pointers: Mutex<Option<PackWriter>>,
     /// Packs that are closed and being made durable.
     pub(super) closing: Mutex<Vec<std::thread::JoinHandle<Result<Sealed>>>>,
     pub(super) new_content: AtomicU64,
@@ -49,8 +50,9 @@ impl<'a> Batch<'a> {
         // Only packs that are there now are sure to stay until the lock goes.
         store.reload()?;
         let seen = (0..SHARDS).map(|_| Mutex::default()).collect();
-        let (pack, closing, new_content) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
-        Ok(Batch { store, lock, seen, pack, closing, new_content, cannot_share: AtomicBool::new(false) })
+        let (pack, pointers) = (Mutex::default(), Mutex::default());
+        let (closing, new_content) = (Mutex::default(), AtomicU64::new(0));
+        Ok(Batch { store, lock, seen, pack, pointers, closing, new_content, cannot_share: AtomicBool::new(false) })
     }
 
     /// A writer for one thread.
@@ -137,7 +139,11 @@ pub struct Worker<'a> {
     packed: Vec<u8>,
 }
 
-impl Worker<'_> {
+impl<'a> Worker<'a> {
+    pub(super) fn batch(&self) -> &'a Batch<'a> {
+        self.batch
+    }
+
     /// Stores bytes unless they are there already; returns their key and whether they were new.
     pub fn put(&mut self, kind: ObjectKind, bytes: &[u8]) -> Result<(Hash, bool)> {
         let key = self.batch.store.algorithm.hash(bytes);

@@ -125,6 +125,7 @@ impl Store {
         let Some(Segment::Data { key, .. }) = segments.first() else { return Ok(None) };
         for pack in self.packs()?.iter() {
             if let Some(place) = pack.find(key)?
+                && pack.copies.is_none()
                 && place.offset == 0
                 && pack.block(place.block).is_ok_and(|block| block.offset == SHARED_AT && !block.compressed)
             {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KeySet, PACKS, Store};
+use super::{KeySet, PACKS, POINTERS, Store};
 use crate::disk::LockMode;
 use crate::error::{Error, Result};
 use crate::pack::{Pack, PackWriter};
@@ -17,7 +17,11 @@ const PACKS_PER_TIER: usize = 16;
 impl Store {
     /// Merges small packs if there are many; does nothing if another process is at it.
     pub fn maintain(&self) -> Result<()> {
-        let files = self.disk.list(PACKS).map_err(Error::disk("list", PACKS))?;
+        [PACKS, POINTERS].into_iter().try_for_each(|dir| self.merge_small(dir))
+    }
+
+    fn merge_small(&self, dir: &'static str) -> Result<()> {
+        let files = self.disk.list(dir).map_err(Error::disk("list", dir))?;
         let crowded = |limit: u64| {
             files.iter().filter(|(name, len)| name.ends_with(".pack") && *len < limit).count() > PACKS_PER_TIER
         };
@@ -27,13 +31,17 @@ impl Store {
             return Ok(());
         }
         let packs = self.reload()?;
-        let small: Vec<_> = packs.iter().filter(|pack| pack.len < limit).cloned().collect();
-        self.merge(&small)
+        if dir == POINTERS && !self.copies.damaged().is_empty() {
+            // Pointers into a copy whose record cannot be read are not void.
+            return Ok(());
+        }
+        let small: Vec<_> = packs.iter().filter(|pack| pack.len < limit && pack.dir() == dir).cloned().collect();
+        self.merge(&small, dir)
     }
 
     /// Writes the blocks of all these packs into one and removes them; what they hold stays readable throughout.
-    fn merge(&self, packs: &[Arc<Pack>]) -> Result<()> {
-        let mut writer = PackWriter::create(&self.disk, PACKS)?;
+    fn merge(&self, packs: &[Arc<Pack>], dir: &str) -> Result<()> {
+        let mut writer = PackWriter::create(&self.disk, dir)?;
         let mut seen = KeySet::default();
         for pack in packs {
             copy_blocks(pack, &mut writer, &mut seen)?;
@@ -41,7 +49,7 @@ impl Store {
         let merged = writer.seal()?;
         let name = merged.name().to_string();
         merged.publish()?;
-        self.disk.sync_dir(PACKS).map_err(Error::disk("sync", PACKS))?;
+        self.disk.sync_dir(dir).map_err(Error::disk("sync", dir))?;
         // If one pack holds all that the others do, the merged one is that very pack and has its name.
         for pack in packs.iter().filter(|pack| pack.name != name) {
             self.disk.remove(&pack.name).map_err(Error::disk("remove", &pack.name))?;
@@ -58,7 +66,8 @@ fn copy_blocks(pack: &Pack, writer: &mut PackWriter, seen: &mut KeySet) -> Resul
         let Some(list) = objects.get_mut(place.block as usize) else {
             return Err(Error::corrupt(&pack.name, "an object names a block that is not there"));
         };
-        if seen.insert(key) {
+        // A void pointer must not stand in the way of one that leads somewhere.
+        if pack.leads(place)? && seen.insert(key) {
             list.push((key, place.offset, place.len));
         }
     }

@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 use std::io::Read as _;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::{BLOCK_ROW, Block, END_MAGIC, FANOUT_LEN, MAGIC, OBJECT_ROW, Place, TRAILER_LEN, check_of, u32_at, u64_at};
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
+use crate::native::{Copies, Pointer};
 
 /// The largest block that this build writes or believes.
 pub(crate) const BLOCK_BYTES_MAX: u32 = 64 << 20;
@@ -26,6 +27,8 @@ pub(crate) struct Pack {
     pub(crate) block_count: u32,
     pub(crate) object_count: u32,
     fanout: Vec<u32>,
+    /// What its blocks lead to, if they are pointers.
+    pub(crate) copies: Option<Arc<Copies>>,
     /// Rows of the object table by first byte of the key, read when first asked for.
     buckets: Vec<OnceLock<Vec<u8>>>,
 }
@@ -67,10 +70,47 @@ impl Pack {
             block_count: 0,
             object_count: 0,
             fanout: Vec::new(),
+            copies: None,
             buckets: (0..256).map(|_| OnceLock::new()).collect(),
         };
         pack.read_trailer()?;
         Ok(pack)
+    }
+
+    /// Opens a pack whose blocks are pointers into copies.
+    pub(crate) fn open_pointers(disk: &dyn Disk, name: &str, copies: &Arc<Copies>) -> Result<Pack> {
+        Ok(Pack { copies: Some(Arc::clone(copies)), ..Pack::open(disk, name)? })
+    }
+
+    /// The directory that it is in.
+    pub(crate) fn dir(&self) -> &str {
+        self.name.rsplit_once('/').map_or("", |(dir, _)| dir)
+    }
+
+    /// Where an object of a pack of pointers lies.
+    pub(crate) fn pointer(&self, place: Place) -> Result<Pointer> {
+        Pointer::decode(&self.stored(&self.block(place.block)?)?)
+    }
+
+    /// Whether the object is to be had: in a pack it is, and a pointer leads to it as long as its copy counts.
+    pub(crate) fn leads(&self, place: Place) -> Result<bool> {
+        match &self.copies {
+            None => Ok(true),
+            Some(copies) => Ok(copies.get(&self.pointer(place)?.copy).is_some()),
+        }
+    }
+
+    /// The file of a copy that has the object's bytes, if this is a pack of pointers.
+    pub(crate) fn file_of(&self, place: Place) -> Option<String> {
+        let pointer = self.pointer(place).ok().filter(|_| self.copies.is_some())?;
+        Some(self.copies.as_ref()?.get(&pointer.copy)?.name_of(&pointer.path))
+    }
+
+    /// The bytes that the pointer of a block leads to.
+    fn outside(&self, copies: &Copies, block: &Block) -> Result<Vec<u8>> {
+        let pointer = Pointer::decode(&self.stored(block)?)?;
+        let held = copies.get(&pointer.copy).ok_or_else(|| self.bad("a copy that it leads to is gone"))?;
+        held.read(&pointer, block.raw_len as usize)
     }
 
     fn bad(&self, detail: &str) -> Error {
@@ -201,6 +241,9 @@ impl Pack {
 
     /// The raw bytes of a block.
     pub(crate) fn raw(&self, block: &Block) -> Result<Vec<u8>> {
+        if let Some(copies) = &self.copies {
+            return self.outside(copies, block);
+        }
         let stored = self.stored(block)?;
         let raw = if block.compressed {
             unpack(&stored, block.raw_len as usize)
@@ -221,6 +264,10 @@ impl Pack {
         unpacker: &mut zstd::bulk::Decompressor<'_>,
         (stored, raw): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> Result<()> {
+        if self.copies.is_some() {
+            *raw = self.raw(block)?;
+            return Ok(());
+        }
         stored.resize(block.stored_len as usize, 0);
         self.file.read_at(stored, block.offset).map_err(Error::disk("read", &self.name))?;
         if !block.compressed {
@@ -235,7 +282,7 @@ impl Pack {
 
     /// The raw bytes of a block up to `end`, or more.
     pub(crate) fn raw_until(&self, block: &Block, end: usize) -> Result<Vec<u8>> {
-        if !block.compressed || end >= block.raw_len as usize {
+        if self.copies.is_some() || !block.compressed || end >= block.raw_len as usize {
             return self.raw(block);
         }
         let stored = self.stored(block)?;

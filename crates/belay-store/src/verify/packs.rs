@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::{Findings, VerifyOptions};
 use crate::error::{Error, Result};
 use crate::hash::{Algorithm, Hash};
-use crate::objects::{PACKS, Store};
+use crate::objects::Store;
 use crate::pack::{BLOCK_ROW, Block, FANOUT_LEN, MAGIC, OBJECT_ROW, Pack, Place, TRAILER_LEN};
 
 pub(super) fn check(store: &Store, options: &VerifyOptions<'_>, findings: &mut Findings) -> Result<()> {
@@ -42,6 +42,12 @@ struct Shelf {
 }
 
 impl Shelf {
+    /// The file that holds its bytes.
+    fn file(&self, pack: &Pack) -> String {
+        let place = self.objects.first().map(|(_, place)| *place);
+        place.and_then(|place| pack.file_of(place)).unwrap_or_else(|| pack.name.clone())
+    }
+
     fn keys(&self) -> impl Iterator<Item = Hash> {
         self.objects.iter().map(|(key, _)| *key)
     }
@@ -50,12 +56,8 @@ impl Shelf {
 fn open_all(store: &Store, findings: &mut Findings) -> Result<Vec<Pack>> {
     'list: loop {
         let mut packs = Vec::new();
-        for (name, _) in store.disk().list(PACKS).map_err(Error::disk("list", PACKS))? {
-            if !name.ends_with(".pack") {
-                continue;
-            }
-            let name = format!("{PACKS}/{name}");
-            match Pack::open(store.disk().as_ref(), &name) {
+        for name in store.pack_names()? {
+            match store.open_pack(&name) {
                 Ok(pack) => packs.push(pack),
                 // Another process merged it into a pack that the list did not show yet.
                 Err(Error::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => continue 'list,
@@ -117,7 +119,7 @@ fn read_all(algorithm: Algorithm, work: &[(Pack, Vec<Shelf>)], options: &VerifyO
                     findings.report.bytes += u64::from(shelf.block.stored_len);
                     match outcome {
                         Ok(bad) if bad.is_empty() => {}
-                        Ok(bad) => drop(findings.note(&pack.name, "objects are not what was written", bad)),
+                        Ok(bad) => drop(findings.note(&shelf.file(pack), "objects are not what was written", bad)),
                         Err(error) => drop(findings.note_error(&pack.name, &error, shelf.keys())),
                     }
                 }
@@ -129,6 +131,10 @@ fn read_all(algorithm: Algorithm, work: &[(Pack, Vec<Shelf>)], options: &VerifyO
 /// The objects of a block that are not what their names say.
 fn read(algorithm: Algorithm, pack: &Pack, shelf: &Shelf) -> Result<Vec<Hash>> {
     pack.check_bounds(&shelf.block)?;
+    if shelf.objects.iter().any(|(_, place)| !pack.leads(*place).unwrap_or(true)) {
+        // A void pointer is nothing that could be damaged.
+        return Ok(Vec::new());
+    }
     let raw = pack.raw(&shelf.block)?;
     let is_good = |(key, place): &(Hash, Place)| place.of(&raw).is_some_and(|bytes| algorithm.hash(bytes) == *key);
     Ok(shelf.objects.iter().filter(|object| !is_good(object)).map(|(key, _)| *key).collect())

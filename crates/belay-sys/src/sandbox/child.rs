@@ -21,7 +21,7 @@ pub(super) struct Prepared<'a> {
     env: Vec<*const libc::c_char>,
     stdio: Option<[RawFd; 3]>,
     ruleset: RawFd,
-    session: bool,
+    foreground: bool,
     dies_with_parent: bool,
     tracer: Option<u32>,
     hand_over: Option<&'a CStr>,
@@ -93,7 +93,7 @@ impl<'a> Prepared<'a> {
             env: pointers(&recipe.env),
             stdio: recipe.stdio.as_ref().map(|fds| fds.each_ref().map(AsRawFd::as_raw_fd)),
             ruleset: raw(&recipe.ruleset),
-            session: recipe.session,
+            foreground: recipe.foreground,
             dies_with_parent: recipe.dies_with_parent,
             tracer: recipe.tracer,
             hand_over: recipe.hand_over.as_deref(),
@@ -150,7 +150,7 @@ impl<'a> Prepared<'a> {
         if self.dies_with_parent {
             kernel::die_with_parent();
         }
-        if let Err(errno) = kernel::take_streams(self.stdio, self.session) {
+        if let Err(errno) = kernel::take_streams(self.stdio, self.foreground) {
             self.fail(Stage::Execute, errno);
         }
         let mut place = Place { root: -1, ruleset: self.ruleset, listener: -1 };

@@ -105,7 +105,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 
 /// Someone who types a path where a snapshot is expected is told how to say it.
 fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<Snapshot> {
-    match workspace.resolve(name) {
+    let found = context.snapshot_name(workspace, name.to_owned())?;
+    match workspace.resolve(&found) {
         Err(error @ Error::UnknownSnapshot { .. }) if context.has_path(name)? => {
             Err(Failure::from(error).hint(format!("to compare the path: `belay diff -- {name}`")))
         }

@@ -268,9 +268,6 @@ fn examine(context: &Context<'_>, agent: Agent, ground: &Ground<'_>, fix: bool) 
                     Agent::Codex => {
                         found.advise("Codex runs hooks only once they are trusted: /hooks in Codex shows it")
                     }
-                    Agent::Copilot => {
-                        found.advise("its hooks are a repository's own: `belay install copilot --project`")
-                    }
                     _ => found,
                 }
             }

@@ -59,7 +59,7 @@ Examples:
   belay install claude
   belay install --all
   belay install codex gemini --dry-run
-  belay install copilot --project     hooks of Copilot can only be a repository's own";
+  belay install copilot --project     for whoever works in this repository";
 
 /// Writes the settings, shows them, and tries the hook out.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {

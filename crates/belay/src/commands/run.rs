@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use belay_session::event::Raw;
-use belay_session::{Confinement, ConfinementEngine, Reach, suits};
+use belay_session::{BackendChoice, Confinement, ConfinementEngine, Reach, suits};
 use belay_session::{Farewell, Request, RunClient, RunLimits, RunPlan, RunRecord, Workspace, is_findable};
 use belay_session::{parse_size, parse_span};
 
@@ -68,6 +68,10 @@ pub(crate) struct Args {
     /// Hide this from a confined command
     #[arg(long, value_name = "PATH")]
     hide: Vec<PathBuf>,
+
+    /// Where the content of its snapshots is to lie; without it, where snapshots.backend says
+    #[arg(long, value_name = "NAME", value_parser = super::snapshot::backend, hide_short_help = true)]
+    backend: Option<BackendChoice>,
 
     /// Make this very directory a workspace, even if it lies inside one
     #[arg(long, hide_short_help = true)]
@@ -162,6 +166,7 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         terminal: if args.detach { [true; 3] } else { screen.streams() },
         size: screen.size(),
         confinement,
+        backend: args.backend,
         limits: RunLimits { seconds: args.time, memory: args.memory, processes: args.processes },
     };
     let has_terminal = plan.terminal.contains(&true);

@@ -4,9 +4,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::store::Algorithm;
-use belay_session::{Cause, Kind, Origin, SnapshotRequest, Taken, Workspace};
-use serde_json::Value;
+use belay_session::store::{Algorithm, Cloned};
+use belay_session::{BackendChoice, Cause, Kind, Origin, SnapshotRequest, Taken, Workspace};
+use serde_json::{Value, json};
 
 use crate::context::{self, Context};
 use crate::error::{Failure, Result};
@@ -45,6 +45,10 @@ pub(crate) struct Args {
     #[arg(long, hide_short_help = true)]
     full: bool,
 
+    /// Where its content is to lie; without it, where snapshots.backend says
+    #[arg(long, value_name = "NAME", value_parser = backend)]
+    backend: Option<BackendChoice>,
+
     /// Make this very directory a workspace, even if it lies inside one
     #[arg(long, hide_short_help = true)]
     here: bool,
@@ -61,8 +65,8 @@ pub(crate) struct Args {
 impl Args {
     /// Whether an agent may ask for this from inside its run.
     pub(crate) fn is_for_agents(&self) -> bool {
-        let Args { label: _, description: _, turn: _, prompt: _, all, full, here, hash, path } = self;
-        !all && !full && !here && hash.is_none() && path.is_none()
+        let Args { label: _, description: _, turn: _, prompt: _, all, full, backend, here, hash, path } = self;
+        !all && !full && backend.is_none() && !here && hash.is_none() && path.is_none()
     }
 }
 
@@ -73,6 +77,11 @@ Examples:
   belay snapshot --all          node_modules, target and their like too
   belay snapshot ~/projects/shop
   id=$(belay snapshot -q)       only the id goes to standard output";
+
+/// A backend by its name.
+pub(crate) fn backend(name: &str) -> Result<BackendChoice, String> {
+    BackendChoice::from_name(name).ok_or_else(|| format!("it is none of {}", BackendChoice::NAMES.join(", ")))
+}
 
 /// Takes the snapshot and prints its name.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
@@ -101,6 +110,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         description: args.description,
         all: args.all,
         full: args.full,
+        backend: args.backend,
         ..SnapshotRequest::default()
     };
     let taken = workspace.snapshot(&request, context.work(&meter))?;
@@ -120,6 +130,9 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Re
     if let Some(news) = context::news_of(&taken.arrival) {
         context.ui.say(news);
     }
+    if let Some(cloned) = &taken.cloned {
+        context.ui.say(how_cloned(cloned));
+    }
     if !taken.thinned.deleted.is_empty() {
         let went = quantity::count(taken.thinned.deleted.len() as u64, "old snapshot");
         let freed = quantity::size(taken.thinned.freed_bytes);
@@ -133,6 +146,14 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Re
         say_what_is_left_out(context, workspace, taken)?;
     }
     warn_of_gaps(context, workspace, taken)
+}
+
+/// How files came into a copy: sharing blocks costs nothing, and copying costs their size.
+fn how_cloned(cloned: &Cloned) -> String {
+    let shared = quantity::count(cloned.shared, "file");
+    let (linked, copied) = (quantity::grouped(cloned.linked), quantity::grouped(cloned.copied));
+    let bytes = quantity::size(cloned.copied_bytes);
+    format!("Clone: {shared} shared, {linked} as in the copy before, {copied} copied ({bytes})")
 }
 
 /// Said once, with the first snapshot; `belay status` says it any time.
@@ -173,6 +194,10 @@ fn to_json(workspace: &Workspace<'_>, taken: &Taken) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.insert("workspace".to_owned(), workspace.id().into());
         object.insert("files_read".to_owned(), taken.files_read.into());
+        if let Some(Cloned { shared, linked, copied, copied_bytes }) = taken.cloned {
+            let cloned = json!({ "shared": shared, "linked": linked, "copied": copied, "copied_bytes": copied_bytes });
+            object.insert("clone".to_owned(), cloned);
+        }
         object.insert("thinned".to_owned(), taken.thinned.deleted.iter().map(|gone| gone.id.clone()).collect());
         object.insert("over_budget".to_owned(), taken.over_budget.into());
     }

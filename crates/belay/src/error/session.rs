@@ -80,6 +80,9 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NoWorkspace(_) => {
             failure.hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
         }
+        Error::NoBackend { .. } => {
+            failure.hint("`--backend objects` works everywhere; `--backend auto` takes the best that works here")
+        }
         Error::NeedsConsent(_) => failure.hint("add --yes-really if you mean it"),
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
@@ -112,6 +115,11 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NoSnapshots => failure.hint("take one with `belay snapshot`"),
         Error::LabelInUse { id, .. } => {
             failure.hint(format!("choose another label, or delete that one with `belay snapshots delete {id}`"))
+        }
+        Error::NoRepository(_) => failure.hint("`git init` makes one; belay never does that by itself"),
+        Error::UnknownRef(_) => failure.hint("`belay snapshots --refs` lists those of belay, `git for-each-ref` all"),
+        Error::RefExists(name) => {
+            failure.hint(format!("choose another name, or remove it with `git update-ref -d {name}`"))
         }
         Error::PoolFull { .. } => {
             failure.hint("delete one with `belay snapshots delete`, or raise snapshots.manual_max")

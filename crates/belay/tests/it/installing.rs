@@ -77,6 +77,7 @@ fn every_agent_is_connected_proven_and_disconnected() {
         (".config/opencode/plugins/belay.js", "tool.execute.before"),
         (".config/opencode/opencode.json", "\"local\""),
         (".copilot/mcp-config.json", "mcpServers"),
+        (".copilot/hooks/belay.json", "hook copilot userPromptSubmitted"),
     ] {
         assert!(read(&world, file).contains(piece), "{file}: {}", read(&world, file));
     }

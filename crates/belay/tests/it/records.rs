@@ -34,7 +34,7 @@ fn a_run_is_listed_and_shown() {
     assert_eq!(runs.len(), 1);
     assert_eq!((runs[0]["exit_code"].as_i64(), runs[0]["state"].as_str()), (Some(3), Some("ended")));
     let listed = world.ok(&["runs"]);
-    for word in ["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "CHANGES", "STATE", "sh -c"] {
+    for word in ["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "PATHS", "STATE", "sh -c"] {
         assert!(listed.contains(word), "{word}: {listed}");
     }
     let shown = world.ok(&["show"]);
