@@ -32,7 +32,7 @@ pub(crate) struct Environment {
     pub(crate) overrides: BTreeMap<String, String>,
     /// The pager for long output, unless none is wanted.
     pub(crate) pager: Option<String>,
-    /// The user's own ignore rules for git.
+    /// The directories in which git looks for the user's own ignore rules.
     git_files: Option<(PathBuf, PathBuf)>,
     /// The socket of the run that this process is confined in.
     pub(crate) agent_socket: Option<PathBuf>,
