@@ -12,6 +12,9 @@ use crate::record::Snapshot;
 use crate::run::{Confinement, RunLimits, RunRecord, RunState, RunTotals};
 use crate::workspace::Workspace;
 
+/// Conversations whose records are kept open; few go on at a time.
+const NOTEBOOKS_MAX: usize = 8;
+
 impl Workspace<'_> {
     /// Begins the record of a conversation; one that goes on inside a run is that run's.
     pub(super) fn begin_session(&self, memory: &mut Memory, word: &AgentWord) -> Result<()> {
@@ -84,6 +87,9 @@ impl Workspace<'_> {
             return Ok(());
         }
         let mut notebooks = self.notebooks.lock().expect("no holder panics");
+        if notebooks.len() >= NOTEBOOKS_MAX && !notebooks.contains_key(&run.id) {
+            notebooks.clear();
+        }
         let notebook = match notebooks.entry(run.id.clone()) {
             Entry::Occupied(open) => open.into_mut(),
             Entry::Vacant(place) => {
