@@ -1,6 +1,7 @@
 //! How long a jail takes to start, beside bubblewrap with the same mounts and a bare fork and exec; what work costs in
-//! it; and how long a whole run takes to begin and end.
+//! it; how long a whole run takes to begin and end; and what is kept apart, in workspaces of every size.
 
+mod apart;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -70,6 +71,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if let Some(belay) = &args.belay {
         work::whole_runs(belay, &workspace, args.rounds.div_ceil(5), times[0][0])?;
+        let made = |data: &PathBuf| ["S", "M", "L"].map(|name| data.join(name)).to_vec();
+        let workspaces = args.data.as_ref().map_or_else(|| vec![workspace.clone()], made);
+        apart::ephemeral_and_forks(belay, &workspaces, args.work_rounds)?;
     }
     work::inside_and_outside(args.work_rounds)
 }

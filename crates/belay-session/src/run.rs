@@ -17,6 +17,7 @@ mod lost;
 mod passers;
 mod record;
 mod refusals;
+mod seat;
 mod start;
 mod still;
 mod storm;
@@ -158,7 +159,7 @@ pub fn lead_session() {
 /// Supervises the run of that id to its end; this process does nothing else.
 pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
     lead_session();
-    belay_sys::survive_hangup();
+    belay_sys::survive_terminal();
     let record = home.run(id)?;
     if !record.state.is_open() {
         return Err(Error::RunOver(record.id));

@@ -275,6 +275,12 @@ impl Store {
         Ok(())
     }
 
+    /// Gives up all that is kept for the next reader, before work that needs the memory.
+    pub(crate) fn forget(&self) {
+        self.forget_nodes();
+        *self.blocks.lock().expect("no holder panics") = BlockCache::default();
+    }
+
     /// Gives up the nodes that are kept for the next reader.
     pub(crate) fn forget_nodes(&self) {
         self.nodes.lock().expect("no holder panics").clear();

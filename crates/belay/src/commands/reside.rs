@@ -51,7 +51,7 @@ fn spawn(words: &[&str], apart: bool) -> std::io::Result<()> {
 /// Answers until nobody needs it.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     belay_session::close_inherited();
-    belay_session::survive_hangup();
+    belay_session::survive_terminal();
     if args.begin {
         // Who leads a group cannot lead a session, so another one does.
         spawn(&[&args.workspace], false).map_err(|error| Failure::system("cannot start the helper", &error))?;

@@ -27,6 +27,7 @@ mod manners;
 mod mcp;
 mod mcp_client;
 mod mcp_hostile;
+mod native;
 mod people;
 mod places;
 mod records;
