@@ -1,8 +1,10 @@
 //! `belay stop`: ends a run with everything that it started.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use belay_session::{Answer, Request, Resident, RunClient, RunRecord, Want};
+use belay_session::{Answer, Request, Resident, RunClient, RunRecord, Told, Want};
 use serde_json::json;
 
 use crate::context::Context;
@@ -29,6 +31,9 @@ pub(crate) struct Args {
     #[arg(value_name = "RUN")]
     run: Option<String>,
 }
+
+/// How long a helper is waited for that still has something to do.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -77,9 +82,19 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 fn end_helper(context: &Context<'_>) -> Result<ExitCode> {
     let directory = context.directory()?;
     let none = || Failure::not_found("no helper answers hooks here").untouched();
-    let mut helper = Resident::near(&context.environment.home, &directory).ok_or_else(none)?;
-    let letter = swift::letter(&context.environment, directory, Want::Leave);
-    helper.ask(&letter).map_err(|error| Failure::system("the helper does not answer", &error))?;
-    context.ui.say("The helper ends.");
+    let ask = |want: Want| {
+        let mut helper = Resident::near(&context.environment.home, &directory).ok_or_else(none)?;
+        let letter = swift::letter(&context.environment, directory.clone(), want);
+        helper.ask(&letter).map_err(|error| Failure::system("the helper does not answer", &error))
+    };
+    let Told::Standing(standing) = ask(Want::Standing)? else { return Err(none()) };
+    ask(Want::Leave)?;
+    let process = format!("/proc/{}", standing.pid);
+    let deadline = Instant::now() + PATIENCE;
+    // What it has begun it finishes first.
+    while Path::new(&process).exists() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    context.ui.say("Ended the helper.");
     Ok(ExitCode::SUCCESS)
 }
