@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-/// Passes `arguments` to the crate `bench`; before `store`, `backends`, `trace` and `jail` it makes what a comparison needs and is missing.
+/// Passes `arguments` to the crate `bench`; before `store`, `backends`, `trace`, `jail` and `agents` it makes what a comparison needs and is missing.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let mut arguments = arguments.to_vec();
-    if arguments.first().is_some_and(|command| ["store", "backends", "trace", "jail"].contains(&command.as_str()))
+    if arguments
+        .first()
+        .is_some_and(|command| ["store", "backends", "trace", "jail", "agents"].contains(&command.as_str()))
         && let Err(failed) = prepare(&mut arguments)
     {
         return failed;

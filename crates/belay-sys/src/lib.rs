@@ -65,6 +65,6 @@ pub use sandbox::{
     StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use signals::{catch_signals, suspend_job, suspend_self};
-pub use spawn::{Held, Launch, hold, inherited, is_findable};
+pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;

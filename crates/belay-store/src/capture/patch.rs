@@ -68,6 +68,9 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
             above.entries.set(name_of(path), taken);
         }
     }
+    if is_dirty_set && has_new_twin(cache, &looked.findings.linked) {
+        return super::descend::everything(job);
+    }
     let dirs = looked.dirs.iter().map(|(path, again)| (path.clone(), again.work.clone())).collect();
     let seen = Seen { dirs, whole };
     let mut hand = job.hand();
@@ -77,6 +80,12 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
     }
     looked.findings.absorb(hand.findings);
     finish(job, cache, &old, root, seen, looked.findings)
+}
+
+/// Whether a file has another name since, which nobody spoke of although what was written through one is in both.
+fn has_new_twin(cache: &Cache, linked: &[Linked]) -> bool {
+    let known: HashSet<(u64, u64)> = cache.linked.iter().map(|one| (one.dev, one.ino)).collect();
+    linked.iter().any(|one| !known.contains(&(one.dev, one.ino)))
 }
 
 /// Directories that were looked at again.

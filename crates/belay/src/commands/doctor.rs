@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 
+use belay_session::{Resident, Standing, Told, Want};
 use serde_json::{Value, json};
 
 use crate::agents::Agent;
@@ -12,6 +13,8 @@ use crate::agents::silence::silence;
 use crate::commands::install::{apply, program, try_out, user_home};
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::swift;
+use crate::ui::escape::printable;
 use crate::ui::quantity;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
@@ -68,6 +71,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let world = World::new()?;
     let mut findings = vec![world.restore(), world.trace(), world.jail(), world.tools()];
     findings.extend(agents(context, args.fix)?);
+    findings.extend(helpers(context));
     let mut out = context.ui.out();
     if context.ui.json {
         for finding in &findings {
@@ -86,6 +90,28 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The processes that answer hooks at this moment.
+fn helpers(context: &Context<'_>) -> Vec<Finding> {
+    let letter = swift::letter(&context.environment, "/".into(), Want::Standing);
+    let all = Resident::all(&context.environment.home);
+    let standing = all.into_iter().filter_map(|mut helper| match helper.ask(&letter) {
+        Ok(Told::Standing(standing)) => Some(standing),
+        _ => None,
+    });
+    standing.map(|standing| helper(&standing)).collect()
+}
+
+fn helper(standing: &Standing) -> Finding {
+    let path = printable(standing.path.bytes());
+    let (pid, files, minutes) = (standing.pid, &standing.files, standing.idle_seconds.div_ceil(60));
+    let detail = format!("process {pid} answers hooks in {path}, by {files}; it ends {minutes} minutes after the last");
+    match files.as_str() {
+        "none" => Finding::new("helper", State::Weak, detail)
+            .advise("it cannot see what changes, so every look is a walk; raise fs.inotify.max_user_watches"),
+        _ => Finding::new("helper", State::Good, detail),
+    }
 }
 
 fn word(state: State) -> &'static str {

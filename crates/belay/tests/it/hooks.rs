@@ -10,7 +10,7 @@ use crate::mcp_client::Client;
 use crate::world::{Ran, World};
 
 /// Tells an event, as the agent would.
-fn tell(world: &mut World, agent: &str, said: &Value) -> Ran {
+pub(crate) fn tell(world: &mut World, agent: &str, said: &Value) -> Ran {
     let mut command = world.command(&["hook", agent]);
     // Started elsewhere, as agents do: where they work is in what they say.
     command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -31,6 +31,7 @@ mod native;
 mod people;
 mod places;
 mod records;
+mod resident;
 mod rewinding;
 mod running;
 mod settings;
