@@ -11,17 +11,17 @@ use crate::world::World;
 
 const BYTES: u64 = 256 << 20;
 
-/// A world whose workspace is a subvolume; the disk goes last.
-fn world() -> Option<(World, SmallDisk)> {
+/// A world whose workspace is a subvolume; bound in this order, the disk goes last.
+fn world() -> Option<(SmallDisk, World)> {
     let disk = SmallDisk::btrfs(BYTES)?;
     let workspace = TempWorkspace::new_in(disk.path());
     SmallDisk::make_subvolume(workspace.path());
-    Some((World::of(workspace), disk))
+    Some((disk, World::of(workspace)))
 }
 
 #[test]
 fn every_command_works_on_snapshots_of_btrfs() {
-    let Some((mut world, _disk)) = world() else { return };
+    let Some((_disk, mut world)) = world() else { return };
     world.workspace.file("a", "1\n").file("dir/b", "2\n");
     let before = world.workspace.walk();
     world.ok(&["snapshot", "--backend", "btrfs", "--label", "good"]);
@@ -42,7 +42,7 @@ fn every_command_works_on_snapshots_of_btrfs() {
 
 #[test]
 fn what_a_snapshot_keeps_is_out_of_a_jailed_agents_reach() {
-    let Some((mut world, _disk)) = world() else { return };
+    let Some((_disk, mut world)) = world() else { return };
     if !has_namespaces() {
         return;
     }
@@ -68,7 +68,7 @@ fn what_a_snapshot_keeps_is_out_of_a_jailed_agents_reach() {
 #[track_caller]
 fn ok(user: OrdinaryUser, belay: &Path, base: &Path, words: &[&str]) -> String {
     let mut command: Command = user.command(belay, base);
-    command.current_dir(base.join("work")).env("BELAY_HOME", base.join("belay")).args(words);
+    command.current_dir(base.join("work")).env("BELAY_HOME", base.join("home")).args(words);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "belay {words:?}: {said}");
