@@ -79,6 +79,9 @@ fn ok(user: OrdinaryUser, belay: &Path, base: &Path, words: &[&str]) -> String {
 fn an_ordinary_user_takes_goes_back_to_and_prunes_snapshots_of_its_own_subvolume() {
     let Some(disk) = SmallDisk::btrfs(BYTES) else { return };
     let Some(user) = OrdinaryUser::find() else { return };
+    // Not on the small disk, which a build for tests would fill.
+    let elsewhere = user.directory();
+    let belay = user.copy_of(Path::new(env!("CARGO_BIN_EXE_belay")), elsewhere.path());
     for options in ["rw", "user_subvol_rm_allowed"] {
         let remount = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(disk.path()).status();
         assert!(remount.unwrap().success());
@@ -91,7 +94,6 @@ fn an_ordinary_user_takes_goes_back_to_and_prunes_snapshots_of_its_own_subvolume
         }
         let own = Command::new("chown").arg("-R").arg(format!("{}:{}", user.uid(), user.gid())).arg(&base).status();
         assert!(own.unwrap().success());
-        let belay = user.copy_of(Path::new(env!("CARGO_BIN_EXE_belay")), &base);
         let run = |words: &[&str]| ok(user, &belay, &base, words);
         run(&["snapshot", "--backend", "btrfs", "--label", "good"]);
         fs::write(base.join("work/a"), "other\n").unwrap();
