@@ -143,8 +143,8 @@ impl<'a> Bench<'a> {
         let work = place.copy(from, "work")?;
         let editor = Editor::of(&work)?;
         let belay = std::path::absolute(&args.belay).doing("resolve", &args.belay)?;
+        let fs = place.fs;
         let mut bench = Bench { args, who: Vec::new(), place, work, belay, editor, serial: 0 };
-        let fs = bench.place.fs;
         for who in ALL.into_iter().filter(|who| who.fits(fs)) {
             match bench.fresh(who).and_then(|()| bench.take(who)) {
                 Ok(_) => bench.who.push(who),

@@ -208,7 +208,8 @@ impl Store {
             .and_then(|rest| rest.get(..place.len as usize))
             .ok_or_else(|| Error::corrupt(&pack.name, format!("object {key} lies outside its block")))?;
         if self.algorithm.hash(bytes) != *key {
-            return Err(Error::corrupt(&pack.name, format!("object {key} is not what was written")));
+            let file = pack.file_of(place).unwrap_or_else(|| pack.name.clone());
+            return Err(Error::corrupt(file, format!("object {key} is not what was written")));
         }
         Ok(bytes.to_vec())
     }

@@ -210,6 +210,19 @@ fn a_workspace_may_change_its_backend() {
 }
 
 #[test]
+fn the_limit_on_new_bytes_is_for_what_is_written() {
+    for ground in Ground::both() {
+        let bed = ground.bed.with(&[("snapshots.max_bytes", "100000")]);
+        bed.ws.file("large", vec![7; 400_000]);
+        let taken = bed.take(&SnapshotRequest::default()).unwrap();
+        assert!(!taken.snapshot.is_partial(), "{}", ground.backend.name());
+        let backend = Some(BackendChoice::Only(Backend::Objects));
+        bed.ws.file("large", vec![8; 400_001]);
+        assert!(bed.take(&SnapshotRequest { backend, ..SnapshotRequest::default() }).unwrap().snapshot.is_partial());
+    }
+}
+
+#[test]
 fn an_interrupted_snapshot_leaves_nothing_behind() {
     for ground in Ground::both() {
         ground.bed.ws.file("a", "1");

@@ -11,17 +11,17 @@ use crate::world::World;
 
 const BYTES: u64 = 256 << 20;
 
-/// A world whose workspace is a subvolume; the disk goes last.
-fn world() -> Option<(World, SmallDisk)> {
+/// A world whose workspace is a subvolume; bound in this order, the disk goes last.
+fn world() -> Option<(SmallDisk, World)> {
     let disk = SmallDisk::btrfs(BYTES)?;
     let workspace = TempWorkspace::new_in(disk.path());
     SmallDisk::make_subvolume(workspace.path());
-    Some((World::of(workspace), disk))
+    Some((disk, World::of(workspace)))
 }
 
 #[test]
 fn every_command_works_on_snapshots_of_btrfs() {
-    let Some((mut world, _disk)) = world() else { return };
+    let Some((_disk, mut world)) = world() else { return };
     world.workspace.file("a", "1\n").file("dir/b", "2\n");
     let before = world.workspace.walk();
     world.ok(&["snapshot", "--backend", "btrfs", "--label", "good"]);
@@ -42,7 +42,7 @@ fn every_command_works_on_snapshots_of_btrfs() {
 
 #[test]
 fn what_a_snapshot_keeps_is_out_of_a_jailed_agents_reach() {
-    let Some((mut world, _disk)) = world() else { return };
+    let Some((_disk, mut world)) = world() else { return };
     if !has_namespaces() {
         return;
     }
@@ -68,7 +68,7 @@ fn what_a_snapshot_keeps_is_out_of_a_jailed_agents_reach() {
 #[track_caller]
 fn ok(user: OrdinaryUser, belay: &Path, base: &Path, words: &[&str]) -> String {
     let mut command: Command = user.command(belay, base);
-    command.current_dir(base.join("work")).env("BELAY_HOME", base.join("belay")).args(words);
+    command.current_dir(base.join("work")).env("BELAY_HOME", base.join("home")).args(words);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "belay {words:?}: {said}");
@@ -79,6 +79,9 @@ fn ok(user: OrdinaryUser, belay: &Path, base: &Path, words: &[&str]) -> String {
 fn an_ordinary_user_takes_goes_back_to_and_prunes_snapshots_of_its_own_subvolume() {
     let Some(disk) = SmallDisk::btrfs(BYTES) else { return };
     let Some(user) = OrdinaryUser::find() else { return };
+    // Not on the small disk, which a build for tests would fill.
+    let elsewhere = user.directory();
+    let belay = user.copy_of(Path::new(env!("CARGO_BIN_EXE_belay")), elsewhere.path());
     for options in ["rw", "user_subvol_rm_allowed"] {
         let remount = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(disk.path()).status();
         assert!(remount.unwrap().success());
@@ -91,7 +94,6 @@ fn an_ordinary_user_takes_goes_back_to_and_prunes_snapshots_of_its_own_subvolume
         }
         let own = Command::new("chown").arg("-R").arg(format!("{}:{}", user.uid(), user.gid())).arg(&base).status();
         assert!(own.unwrap().success());
-        let belay = user.copy_of(Path::new(env!("CARGO_BIN_EXE_belay")), &base);
         let run = |words: &[&str]| ok(user, &belay, &base, words);
         run(&["snapshot", "--backend", "btrfs", "--label", "good"]);
         fs::write(base.join("work/a"), "other\n").unwrap();
