@@ -6,10 +6,12 @@
 //! restored by the same laws as any snapshot.
 
 mod config;
+mod content;
 mod id;
 mod ids;
 mod index;
 mod lay;
+mod left;
 mod nested;
 mod objects;
 mod over;
@@ -20,13 +22,13 @@ mod refs;
 mod tests;
 mod tree;
 
-use belay_store::{Assembly, Coverage, Filter, Gap, Hash, Ignored, Lock, Manifest, Time, View};
+use belay_store::{Assembly, Coverage, Filter, Hash, Ignored, Lock, Manifest, Time, View};
 use jiff::Timestamp;
 
 pub use config::excludes_file;
 pub(crate) use id::Format;
 pub use id::GitId;
-pub use lay::{NotInGit, WhyNotInGit};
+pub use left::{NotInGit, WhyNotInGit};
 pub use refs::SNAPSHOT_REFS;
 
 pub(crate) use id::Kind as ObjectKind;
@@ -203,6 +205,8 @@ impl Workspace<'_> {
         let mut ids = Ids::read(self.home.disk(), &self.file("git-ids"), repository.objects.format());
         let filter = self.filter_of(&repository, &read);
         let links = present.tree.manifest().links(store)?;
+        let mut coverage = coverage_of(&read);
+        let lost = coverage.gaps.iter().map(|gap| gap.path.clone()).collect();
         let batch = store.begin()?;
         let mut assembly = Assembly::new(store, &batch, self.settings.limits());
         let gaps = Over {
@@ -212,13 +216,16 @@ impl Workspace<'_> {
             filter: &filter,
             present: &present.tree.manifest().root,
             links: &links,
+            lost: &lost,
             at: Time { sec: read.at, nsec: 0 },
             bytes_max: self.settings.limits().new_bytes_max,
             work,
         }
         .lay(read.tree, &mut assembly)?;
         ids.save(self.home.disk(), &self.file("git-ids"));
-        let (key, manifest) = assembly.finish(&filter, &coverage_of(&read, gaps))?;
+        coverage.gaps.extend(gaps);
+        coverage.gaps.sort();
+        let (key, manifest) = assembly.finish(&filter, &coverage)?;
         let (stored_bytes, held) = batch.finish()?;
         let format = repository.objects.format();
         let (tree, present) = (Tree::stored(manifest).named_by(format), present.named_by(format));
@@ -264,7 +271,8 @@ impl Workspace<'_> {
     /// What git leaves out of this workspace, but for its ignore files.
     fn git_filter(&self, repository: &Repository) -> Filter {
         let texts = repository.exclude().into_iter().chain(self.home.options.git_ignore.clone());
-        Filter { outer: texts.map(|text| (String::new(), text)).collect(), ..git_rules() }
+        let rules = texts.map(|text| without_remarks(&text)).filter(|text| !text.is_empty());
+        Filter { outer: rules.map(|text| (String::new(), text)).collect(), ..git_rules() }
     }
 
     /// What a commit claims: by its own record, or by today's rules if it has none.
@@ -277,17 +285,21 @@ impl Workspace<'_> {
     }
 }
 
+/// An ignore file's rules alone, since they go into every commit.
+fn without_remarks(text: &str) -> String {
+    let rules = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    rules.flat_map(|line| [line, "\n"]).collect()
+}
+
 /// Ignore files decide, and whatever is called `.git` is not looked into.
 fn git_rules() -> Filter {
     Filter { gitignored: Ignored::Skip, exclude_patterns: vec![".git".to_owned()], ..Filter::everything() }
 }
 
-fn coverage_of(commit: &Commit, gaps: Vec<Gap>) -> Coverage {
+/// What a commit says that it lacks.
+fn coverage_of(commit: &Commit) -> Coverage {
     let said = commit.header(COVERAGE_HEADER).and_then(unhex).and_then(|bytes| Coverage::decode(&bytes).ok());
-    let mut coverage = said.unwrap_or_default();
-    coverage.gaps.extend(gaps);
-    coverage.gaps.sort();
-    coverage
+    said.unwrap_or_default()
 }
 
 impl Repository {

@@ -61,10 +61,10 @@ pub use pty::{
 };
 pub use root::Root;
 pub use sandbox::{
-    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
+    Attributes, Door, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
     StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use signals::{catch_signals, suspend_job, suspend_self};
-pub use spawn::{Held, Launch, hold, inherited, is_findable};
+pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;

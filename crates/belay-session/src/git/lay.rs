@@ -3,17 +3,15 @@
 //! Bytes are written as they are: no filter is run and no line ending changed. What git has no place for is named.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use belay_store::{
-    AssumeAll, Content, Coverage, Entry, Filter, Gap, GapKind, Hash, Judge, Kind as EntryKind, Opaque, Rules, Segment,
-    Verdict, View,
-};
+use belay_store::{AssumeAll, Content, Entry, Filter, Hash, Judge, Kind as EntryKind, Opaque, Rules, Verdict, View};
 
+use super::content::{blob_id, pour};
 use super::id::{GitId, Kind};
 use super::ids::Ids;
+use super::left::{Laid, NotInGit, WhyNotInGit};
 use super::nested::commit_of;
 use super::objects::{Objects, Pour};
 use super::tree::{Mode, TreeEntry, encode_tree, is_repository};
@@ -24,68 +22,6 @@ use crate::workspace::Work;
 pub(super) const DEPTH_MAX: usize = 2_000;
 /// A larger ignore file is not believed.
 const IGNORE_BYTES_MAX: u64 = 1 << 20;
-
-/// Something that a commit does not hold, or not all of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NotInGit {
-    /// The path.
-    pub path: Vec<u8>,
-    /// Why not.
-    pub why: WhyNotInGit,
-}
-
-/// Why git does not hold something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum WhyNotInGit {
-    /// The snapshot itself lacks it.
-    NotCaptured,
-    /// A file over the limit on the size of a snapshot.
-    TooLarge,
-    /// Its bytes are made so that others have the same SHA-1.
-    Forged,
-    /// Git allows no such name.
-    Name,
-    /// It lies too deep.
-    TooDeep,
-    /// A repository inside, of which no commit is known.
-    Repository,
-    /// A pipe, socket or device.
-    Special,
-    /// A directory with nothing in it.
-    EmptyDir,
-    /// Git ignores it.
-    Ignored,
-    /// It can be made again, and so the snapshot did not take it.
-    Regenerable,
-    /// Permissions other than those that git knows: only whether it may be executed is kept.
-    Mode,
-    /// Extended attributes or an ACL, which are not kept.
-    Attributes,
-}
-
-impl WhyNotInGit {
-    /// Whether the path itself is missing although git would have taken it.
-    pub fn is_loss(self) -> bool {
-        use WhyNotInGit::*;
-        matches!(self, NotCaptured | TooLarge | Forged | Name | TooDeep | Repository)
-    }
-}
-
-/// What was laid out.
-pub(crate) struct Laid {
-    pub(crate) tree: GitId,
-    pub(crate) files: u64,
-    pub(crate) left: Vec<NotInGit>,
-}
-
-impl Laid {
-    /// What its restore must not take for new, because it was there and is not in it.
-    pub(crate) fn coverage(&self) -> Coverage {
-        let lost = self.left.iter().filter(|left| left.why.is_loss() || left.why == WhyNotInGit::Regenerable);
-        let gap = |left: &NotInGit| Gap { path: left.path.clone(), kind: GapKind::OverLimit, detail: String::new() };
-        Coverage { gaps: lost.map(gap).collect() }
-    }
-}
 
 /// How to lay a tree out.
 pub(crate) struct Lay<'a> {
@@ -326,46 +262,6 @@ impl Layer<'_, '_> {
 fn forged(path: &[u8]) -> Error {
     let shown = String::from_utf8_lossy(path).escape_debug().to_string();
     Error::Repository { why: format!("{shown} is made to have the SHA-1 of something else") }
-}
-
-/// The name that content has, or would have, in the repository; none if git would refuse it.
-pub(super) fn blob_id(
-    view: View<'_>,
-    objects: &Objects,
-    ids: &mut Ids,
-    size: u64,
-    content: &Content,
-) -> Result<Option<GitId>> {
-    if let Some(id) = ids.get(content) {
-        return Ok(Some(id));
-    }
-    let mut hashing = objects.format().hashing();
-    hashing.update(&Kind::Blob.header(size));
-    pour(view, size, content, &mut |bytes| {
-        hashing.update(bytes);
-        Ok(())
-    })?;
-    let Ok(id) = hashing.finish() else { return Ok(None) };
-    ids.put(content, id);
-    Ok(Some(id))
-}
-
-/// Hands over the bytes of a file, a hole as zeros.
-fn pour(view: View<'_>, size: u64, content: &Content, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
-    let zeros = [0; 1 << 16];
-    for segment in view.segments(size, content)? {
-        match segment {
-            Segment::Data { key, .. } => take(&view.store().read(&key)?).map_err(Error::Output)?,
-            Segment::Hole { mut len } => {
-                while len > 0 {
-                    let piece = len.min(zeros.len() as u64);
-                    take(&zeros[..piece as usize]).map_err(Error::Output)?;
-                    len -= piece;
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 fn ignore_text(view: View<'_>, entry: Option<&Entry>) -> Result<Option<Vec<u8>>> {

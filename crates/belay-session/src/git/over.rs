@@ -4,7 +4,7 @@
 //! nothing in them, pipes, repositories inside) it cannot say, and so a restore must not touch: it is taken from the
 //! present. What the tree's own ignore files leave out is marked as seen and not captured.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -13,9 +13,10 @@ use belay_store::{
     Rules, Time, Verdict, View,
 };
 
+use super::content::blob_id;
 use super::id::{GitId, Kind};
 use super::ids::Ids;
-use super::lay::{blob_id, join, split};
+use super::lay::{join, split};
 use super::objects::Objects;
 use super::tree::{Mode, TreeEntry, decode_tree};
 use crate::error::Result;
@@ -32,6 +33,8 @@ pub(crate) struct Over<'a> {
     pub(crate) filter: &'a Filter,
     pub(crate) present: &'a Entry,
     pub(crate) links: &'a Links,
+    /// What was there when the commit was made, and is not in it.
+    pub(crate) lost: &'a HashSet<Vec<u8>>,
     /// When the commit was made; the time of files that are not there.
     pub(crate) at: Time,
     pub(crate) bytes_max: u64,
@@ -210,6 +213,9 @@ impl Layer<'_, '_, '_> {
         let verdict = self.judge.decide(&stop.rules, &path, &entry.name, is_dir, &AssumeAll);
         if let Verdict::Leave(reason) = verdict {
             return self.only_seen(path, entry, reason).map(|()| None);
+        }
+        if self.over.lost.contains(&path) {
+            return self.only_seen(path, entry, Opaque::OverLimit).map(|()| None);
         }
         match &entry.kind {
             // It was there and could not have been in it, so that its absence says nothing.

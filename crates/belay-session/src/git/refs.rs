@@ -31,6 +31,16 @@ pub(crate) fn name_fault(name: &str) -> Option<&'static str> {
     }
 }
 
+/// Why belay gives no such name to a ref of its own.
+fn own_name_fault(name: &str) -> Option<&'static str> {
+    let word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let begins = name.as_bytes().first().is_some_and(|first| word(*first));
+    match begins && name.bytes().all(|byte| word(byte) || b".-".contains(&byte)) {
+        true => name_fault(name),
+        false => Some("it must match [A-Za-z0-9_][A-Za-z0-9_.-]*"),
+    }
+}
+
 impl Repository {
     /// What a ref points to; `HEAD` is this worktree's.
     pub(crate) fn find_ref(&self, name: &str) -> Result<Option<GitId>> {
@@ -125,7 +135,7 @@ impl Repository {
 
     /// Refuses a name that another ref has, or that another ref's name has in it; returns the full one.
     pub(crate) fn check_free(&self, short: &str) -> Result<String> {
-        if let Some(reason) = name_fault(short) {
+        if let Some(reason) = own_name_fault(short) {
             return Err(Error::BadRefName { name: short.to_owned(), reason });
         }
         let full = format!("{SNAPSHOT_REFS}{short}");
@@ -153,7 +163,7 @@ impl Repository {
 
 #[cfg(test)]
 mod tests {
-    use super::name_fault;
+    use super::{name_fault, own_name_fault};
 
     #[test]
     fn names_that_git_refuses_are_refused() {
@@ -163,5 +173,7 @@ mod tests {
         for good in ["s1", "a.b-c_d", "refs/heads/main", "@"] {
             assert!(name_fault(good).is_none(), "{good:?}");
         }
+        assert!(own_name_fault("a/b").is_some() && own_name_fault("-x").is_some() && own_name_fault("é").is_some());
+        assert!(own_name_fault("before.refactor-2").is_none());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use belay_store::Root;
-use belay_testkit::{fuzz, git, repository};
+use belay_testkit::{Swapper, TempWorkspace, fuzz, git, repository};
 
 use super::id::{Format, Kind};
 use super::place::Repository;
@@ -68,6 +68,32 @@ fn a_damaged_object_is_not_believed() {
     let id = id::GitId::from_hex(Format::Sha1, head.as_bytes()).unwrap();
     let error = open(dir.path()).objects.read(&id, 1 << 20).unwrap_err();
     assert!(error.to_string().contains("its hash is another"), "{error}");
+}
+
+#[test]
+fn a_directory_that_turns_into_a_link_leads_no_object_outside() {
+    let workspace = TempWorkspace::new();
+    repository(workspace.path());
+    let outside = workspace.outside();
+    let first = workspace.join(".git/objects/e6");
+    std::fs::create_dir_all(&first).unwrap();
+    std::fs::create_dir_all(outside.join("target")).unwrap();
+    let swapper = Swapper::with_symlink(&first, &outside.join("decoy"), &outside.join("target"));
+    let (mut done, mut refused, mut number) = (0, 0, 0u32);
+    while (done + refused < 40 || swapper.swaps() < 200) && number < 1_000_000 {
+        number += 1;
+        let bytes = number.to_string().into_bytes();
+        let id = Format::Sha1.name(Kind::Blob, &bytes).unwrap();
+        if id.as_bytes()[0] == 0xe6 {
+            let added = open(workspace.path())
+                .objects
+                .add(&id, Kind::Blob, bytes.len() as u64, &|take| take(&bytes).map_err(crate::error::Error::Output));
+            *(if added.is_ok() { &mut done } else { &mut refused }) += 1;
+        }
+    }
+    drop(swapper);
+    assert_eq!(std::fs::read_dir(outside.join("target")).unwrap().count(), 0, "{done} added, {refused} refused");
+    assert!(done > 0, "none was added, so that nothing was proven");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::control::Control;
 use super::held::Holds;
 use super::passers::Passers;
 use super::record::{ProcessName, RunRecord, RunState};
-use super::refusals::Commands;
+use super::refusals::{Commands, Mending};
 use super::start::Streams;
 use super::storm::Deletions;
 use super::tally::Tally;
@@ -62,6 +62,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
     pub(super) commands: Commands,
+    pub(super) mending: Option<Mending>,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -125,6 +126,7 @@ impl<'w> Supervisor<'w> {
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
             commands: Commands::default(),
+            mending: None,
             tree: None,
             tracer: None,
             journal: None,
@@ -209,6 +211,7 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
+        self.mend_covers();
         self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
@@ -355,6 +358,7 @@ impl<'w> Supervisor<'w> {
         let held = self.frozen_by.len();
         if held > 0 {
             self.catch_up();
+            self.mend_covers();
         }
         self.frozen_by.retain(|holder| *holder != client);
         if let Some(rewound) = rewound {

@@ -306,6 +306,26 @@ fn repositories_inside_are_commits_and_never_touched() {
 }
 
 #[test]
+fn a_submodule_is_a_commit_from_outside_and_a_workspace_from_inside() {
+    let world = World::new();
+    let (origin, path) = (world.workspace.outside().join("origin"), world.workspace.path());
+    repository(&origin);
+    repository(path);
+    let origin = origin.to_str().expect("UTF-8");
+    said(path, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", origin, "libs/sub"]);
+    client(&world).ok("snapshot_create", json!({"name": "s1"}));
+    assert_eq!(said(path, &["rev-parse", &format!("{S1}^{{tree}}")]).trim(), tree_by_git(path));
+    let inside = path.join("libs/sub");
+    std::fs::write(inside.join("new.txt"), "new\n").expect("a file");
+    let before = state_of_git(&inside);
+    let mut agent = client_in(&world, &inside);
+    agent.ok("snapshot_create", json!({"name": "inner"}));
+    assert_eq!(said(&inside, &["rev-parse", "refs/sandbox/snapshots/inner^{tree}"]).trim(), tree_by_git(&inside));
+    assert_eq!(state_of_git(&inside), before);
+    assert_eq!(said(path, &["for-each-ref", "--format=%(refname)", "refs/sandbox"]).trim(), S1);
+}
+
+#[test]
 fn what_cannot_be_written_is_said_and_nothing_is_left_behind() {
     let world = World::new();
     let path = world.workspace.path();
@@ -384,6 +404,8 @@ fn refs_are_listed_compared_restored_exported_and_imported_by_hand() {
     let names: Vec<&Value> = refs["refs"].as_array().expect("a list").iter().map(|one| &one["name"]).collect();
     assert!(names.contains(&&json!("first")) && names.contains(&&json!("all")), "{refs}");
     assert!(world.ok(&["snapshots", "--refs"]).contains("2 refs in refs/sandbox/snapshots/"));
+    let bad = world.belay(&["export", &id, "--git-ref", "a/b"]);
+    assert!(bad.code != 0 && bad.stderr.contains("cannot be the name of a ref"), "{bad}");
 
     world.workspace.file("a.txt", "v2\n");
     let diff = world.ok(&["diff", first]);
@@ -398,6 +420,8 @@ fn refs_are_listed_compared_restored_exported_and_imported_by_hand() {
     world.ok(&["import", "--git-ref", "refs/tags/v1", "--label", "tagged"]);
     assert!(!world.ok(&["ls", "tagged", "src"]).contains("lib.rs"));
     assert_eq!(world.ok(&["cat", "tagged", "src/main.rs"]), "fn main() {}\n");
+    let forgotten = world.belay(&["forget", ".env", "-y"]);
+    assert!(forgotten.code == 0 && forgotten.stderr.contains("repository is not rewritten"), "{forgotten}");
     let unknown = world.belay(&["import", "--git-ref", "none"]);
     assert!(unknown.code != 0 && unknown.stderr.contains("there is no ref refs/sandbox/snapshots/none"), "{unknown}");
     let taken = world.belay(&["export", &id, "--git-ref", "first"]);
@@ -415,7 +439,8 @@ fn nothing_that_a_hostile_repository_names_is_run_or_reached() {
     assert!(text.contains("not in it"), "{text}");
     assert!(data["left_out"].as_array().is_some_and(|left| left.contains(&json!("endless"))), "{data}");
     enemy.workspace().file("README.md", "changed\n").file("brand new", "x\n");
-    agent.ok("snapshot_diff", json!({"name": "s1"}));
+    let (diff, _) = agent.ok("snapshot_diff", json!({"name": "s1"}));
+    assert!(diff.contains("+changed\n") && !diff.contains("endless"), "{diff}");
     let (restored, _) = agent.ok("snapshot_restore", json!({"name": "s1"}));
     assert!(restored.starts_with("restored snapshot s1 (2 file(s) changed):\nREADME.md\nbrand new"), "{restored}");
     assert_eq!(agent.ok("snapshot_list", json!({})).0.lines().count(), 1);
