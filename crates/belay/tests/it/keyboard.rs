@@ -221,23 +221,6 @@ fn a_run_that_keys_stopped_is_ended_and_attached_to_from_elsewhere() {
 }
 
 #[test]
-fn a_terminal_that_closes_lets_a_stopped_run_go_on() {
-    let mut world = World::new();
-    world.workspace.file("a", "a");
-    let Some(terminal) = Terminal::open(&world) else { return };
-    // No child of its own: one that is stopped before it executes anything keeps its parent from being stopped.
-    let script = "until [ -e go ]; do read -t 0.05 word; done; echo > later; exec sleep 300";
-    terminal.line(&format!("{BELAY} run -q -- bash -c '{script}'"));
-    until("it runs", || records(&world).first().is_some_and(|run| run["state"] == "running"));
-    terminal.keys(&["C-z"]);
-    terminal.shows("Stopped");
-    drop(terminal);
-    world.workspace.file("go", "");
-    until("it went on", || world.has("later"));
-    world.ok(&["stop", "--now"]);
-}
-
-#[test]
 fn leaving_and_coming_back() {
     let world = World::new();
     world.workspace.file("a", "a");
