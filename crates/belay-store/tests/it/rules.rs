@@ -22,16 +22,16 @@ impl Progress for Counting {
 fn projects() -> Bench {
     let bench = Bench::new();
     for n in 0..300 {
-        bench.workspace.file(&format!("docs/{n}/page"), "page");
+        bench.workspace.file(format!("docs/{n}/page"), "page");
     }
     for project in ["a", "b/inner"] {
         bench
             .workspace
-            .file(&format!("{project}/.gitignore"), "node_modules/\n")
-            .file(&format!("{project}/.git/info/exclude"), "# nothing\n")
-            .file(&format!("{project}/web/package.json"), "{}")
-            .file(&format!("{project}/web/node_modules/x/index.js"), "x")
-            .file(&format!("{project}/web/build.log"), "log");
+            .file(format!("{project}/.gitignore"), "node_modules/\n")
+            .file(format!("{project}/.git/info/exclude"), "# nothing\n")
+            .file(format!("{project}/web/package.json"), "{}")
+            .file(format!("{project}/web/node_modules/x/index.js"), "x")
+            .file(format!("{project}/web/build.log"), "log");
     }
     // Past the time within which a change could leave the same timestamps.
     std::thread::sleep(std::time::Duration::from_millis(40));
