@@ -33,7 +33,7 @@ use crate::disk::{Disk, Lock, LockMode};
 use crate::error::{Error, Result, printable};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
-use crate::objects::{LOCK, Store};
+use crate::objects::{FORMAT, LOCK, Store};
 
 /// Records of copies.
 pub(crate) const COPIES: &str = "store/copies";
@@ -273,7 +273,7 @@ impl Store {
         let disk = self.disk();
         let lock = disk.lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
         let lock = lock.expect("a lock that is waited for is given");
-        self.raise_format()?;
+        self.raise_format(FORMAT)?;
         let name = format!("{COPIES}/{}{VOID}", copy.id);
         write(disk.as_ref(), &name, &copy.encode())?;
         disk.sync_dir(COPIES).map_err(Error::disk("sync", COPIES))?;
@@ -296,8 +296,10 @@ impl Store {
     pub fn discard_copy(&self, copy: &NativeCopy, remove: &dyn Fn(&NativeCopy, &Path) -> io::Result<()>) -> Result<()> {
         let disk = self.disk();
         let void = format!("{COPIES}/{}{VOID}", copy.id);
-        let is_kept = disk.open(&format!("{COPIES}/{}{KEPT}", copy.id)).is_ok();
-        let Some(path) = path_of(disk.as_ref(), &copy.place).filter(|_| !is_kept) else { return Ok(()) };
+        let kept = disk.open(&format!("{COPIES}/{}{KEPT}", copy.id));
+        // In doubt it counts, and is gc's business.
+        let is_void = kept.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let Some(path) = path_of(disk.as_ref(), &copy.place).filter(|_| is_void) else { return Ok(()) };
         remove(copy, &path).map_err(Error::disk("remove", &copy.reference))?;
         disk.remove(&void).map_err(Error::disk("remove", &void))
     }

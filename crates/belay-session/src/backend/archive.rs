@@ -52,8 +52,10 @@ impl<'a> Archive<'a> {
         write_from(store, manifest, &mut frames, &read, self.work)?;
         let (bytes, objects) = frames.finish().map_err(failed)?;
         fs::remove_dir_all(self.path.with_file_name(ASIDE)).map_err(failed)?;
-        let own = self.path.parent().map(File::open).transpose().map_err(failed)?;
-        own.map(|dir| dir.sync_all()).transpose().map_err(failed)?;
+        // Its own directory, the one of all copies, and belay's home, in which that one may be new.
+        for above in self.path.ancestors().skip(1).take(3) {
+            File::open(above).and_then(|dir| dir.sync_all()).map_err(failed)?;
+        }
         Ok(Completed { bytes, objects })
     }
 }
