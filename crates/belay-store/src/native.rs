@@ -34,6 +34,7 @@ use crate::error::{Error, Result, printable};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
 use crate::objects::{FORMAT, LOCK, Store};
+use crate::tree::Content;
 
 /// Records of copies.
 pub(crate) const COPIES: &str = "store/copies";
@@ -354,6 +355,9 @@ pub trait Copier: Sync {
     /// `None` if what is being captured is the copy already.
     fn hold(&self, path: &[u8], file: &File) -> Result<Option<File>>;
 
+    /// What the capture found in the copy of a file, and settled on; a file may be held and read several times until it does.
+    fn took(&self, _path: &[u8], _content: &Content) {}
+
     /// Whether the copy tells where it has what only when it is complete.
     fn tells_late(&self) -> bool {
         false
@@ -368,21 +372,23 @@ pub trait Copier: Sync {
 pub struct Completed {
     /// Bytes that it takes for itself.
     pub bytes: u64,
-    /// Where an archive has its objects.
-    pub objects: Vec<Archived>,
+    /// Where it has its objects, if it tells that late.
+    pub objects: Vec<Located>,
 }
 
-/// Where an archive has an object.
-#[derive(Clone, Copy, Debug)]
-pub struct Archived {
+/// Where a copy has an object.
+#[derive(Clone, Debug)]
+pub struct Located {
     /// The object.
     pub key: Hash,
     /// How long it is.
     pub len: u32,
-    /// The part of the archive that it is in.
-    pub frame: Frame,
-    /// Where in that part, once unpacked.
-    pub at: u32,
+    /// The path of the file that it is in; empty in an archive.
+    pub path: Vec<u8>,
+    /// The part of an archive that it is in.
+    pub frame: Option<Frame>,
+    /// Where in the file, or in the unpacked part.
+    pub at: u64,
 }
 
 /// The copier of a backend whose copy is a whole and unchanging directory before the capture begins.

@@ -1,9 +1,10 @@
 //! The machine ends before every single change of belay's disk: the old state or the new, and nothing else.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use belay_session::{Error, Goal, PruneRule, SnapshotRequest};
-use belay_testkit::{assert_same_world, diff_worlds};
+use belay_testkit::{TempWorkspace, assert_same_world, diff_worlds};
 
 use crate::bed::{Bed, work};
 use crate::recover::{BUT_TIMES, wreck};
@@ -15,6 +16,12 @@ fn ends() -> impl Iterator<Item = End> {
     std::iter::once(End::Death).chain((0..if full { 20 } else { 2 }).map(End::PowerLoss))
 }
 
+/// A workspace and a home on a filesystem on which waiting for the disk takes no time, if there is one.
+fn in_memory() -> Bed {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { Bed::of(TempWorkspace::new_in(memory)) } else { Bed::new() }
+}
+
 /// Does `deed` until the machine ends at its n-th change of the disk, for every n and end, and has a look each time.
 fn end_everywhere<T>(
     prepare: impl Fn(Bed) -> Bed,
@@ -24,7 +31,7 @@ fn end_everywhere<T>(
     for operation in 1.. {
         let mut done = false;
         for end in ends() {
-            let bed = Bed::new();
+            let bed = in_memory();
             let disk = Twin::beside(bed.ws.home());
             let bed = prepare(bed.on(Arc::new(disk.clone())));
             disk.end_at(operation);

@@ -84,6 +84,7 @@ fn off() -> io::Error {
 
 impl Twin {
     /// A disk beside a real directory, whose content is always durable.
+    #[allow(dead_code, reason = "the session's tests use it")]
     pub(crate) fn beside(place: &Path) -> Twin {
         Twin { place: Some(place.to_path_buf()), ..Twin::default() }
     }

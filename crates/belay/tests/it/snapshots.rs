@@ -283,7 +283,9 @@ fn a_backend_is_chosen_shown_and_said_why_not() {
     assert!(taken.stderr.starts_with("Clone: "), "{taken}");
     world.ok(&["snapshot", "--backend", "archive"]);
     assert!(world.belay(&["snapshots"]).stdout.ends_with("3 snapshots (backends: clone, archive)\n"));
-    assert_snapshot!(world.belay(&["snapshot", "--backend", "tape"]), @"");
+    let unknown = world.belay(&["snapshot", "--backend", "tape"]);
+    assert_eq!(unknown.code, 2, "{unknown}");
+    assert!(unknown.stderr.contains("it is none of objects, clone, btrfs, zfs, archive, auto"), "{unknown}");
     let refused = world.belay(&["snapshot", "--backend", "zfs"]);
     assert_eq!(refused.code, 4, "{refused}");
     assert!(refused.stderr.contains("the backend zfs cannot be had: "), "{refused}");
