@@ -2,6 +2,8 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod agents;
+mod backends;
 mod census;
 mod dirty;
 mod edits;
@@ -36,12 +38,19 @@ enum Command {
     Dirty(dirty::Args),
     /// Run belay, its peers and the floors in turn and print the table.
     Store(rows::Args),
+    /// Run belay's backends, reflink copies and btrfs snapshots in turn, and the Python package beside its original.
+    Backends(backends::Args),
     /// Record many file events and print how fast they were taken.
     Journal(journal::Args),
     /// Start a program bare, in bubblewrap and in a jail, and print the table.
     Jail(jail::Args),
     /// Run workloads bare, under strace and under belay, and print the table.
     Trace(trace::Args),
+    /// Call hooks and tools as agents do, and print the table.
+    Agents(agents::Args),
+    /// The same as whoever runs it, as bare figures.
+    #[command(hide = true)]
+    AgentsProbe(agents::probe::Args),
     /// Run a command and write into FILE how many nanoseconds it took.
     #[command(hide = true)]
     Timed {
@@ -56,9 +65,12 @@ fn main() -> ExitCode {
         Command::Floors(args) => floors::run(&args),
         Command::Dirty(args) => dirty::run(&args),
         Command::Store(args) => rows::run(&args),
+        Command::Backends(args) => backends::run(&args),
         Command::Journal(args) => journal::run(&args),
         Command::Jail(args) => jail::run(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Agents(args) => agents::run(&args),
+        Command::AgentsProbe(args) => agents::probe::run(&args),
         Command::Timed { file, words } => trace::timed(&file, &words),
     };
     match outcome {

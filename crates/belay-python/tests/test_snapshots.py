@@ -214,6 +214,16 @@ def test_exclusions(session_dir, tracked):
     assert names == {".gitignore", "a.txt", "c.txt", "keep.log", "src/main.py"}
 
 
+def test_a_pattern_is_a_component_or_a_part_of_a_path(session_dir, tracked):
+    for name in ("build/x", "rebuild/x", "src/gen/x", "lib/src/gen/y", "src/general/z", "build.txt"):
+        (tracked / name).parent.mkdir(parents=True, exist_ok=True)
+        (tracked / name).write_text("x")
+    config = belay.ExclusionConfig(exclude_patterns=["build", "src/gen/"])
+    files = belay.SnapshotManager(session_dir, [str(tracked)], config).create_baseline().files
+    names = {os.path.relpath(path, tracked) for path in files}
+    assert names == {"a.txt", "src/main.py", "rebuild/x", "src/general/z", "build.txt"}
+
+
 def test_without_an_exclusion_ignored_files_are_protected(manager, tracked):
     (tracked / ".gitignore").write_text(".env\n")
     (tracked / ".env").write_text("SECRET")
@@ -398,6 +408,7 @@ def test_metadata_round_trip(manager, session_dir, tracked):
         meta.session_id = "other"
     with pytest.raises(TypeError):
         meta.add_merkle_root("00")
+    assert belay.SessionMetadata.from_json(json=meta.to_json()) == meta
     for text in ("{}", "[]", '{"session_id": 1}', "not json"):
         with pytest.raises(ValueError):
             belay.SessionMetadata.from_json(text)
@@ -430,12 +441,13 @@ def test_other_threads_run_while_belay_works(session_dir, tracked):
 
     thread = threading.Thread(target=count)
     thread.start()
-    begun, before = time.monotonic(), steps[0]
+    before = steps[0]
     manager.create_baseline()
-    took, made = time.monotonic() - begun, steps[0] - before
+    made = steps[0] - before
     done.set()
     thread.join()
-    assert made >= took * 100, (took, made)
+    # Held throughout, the lock would let it make one step; how many it makes without depends on the machine.
+    assert made > 3, made
 
 
 def test_a_signal_ends_the_work(session_dir, tracked):
@@ -491,3 +503,13 @@ def test_a_session_survives_sigkill(session_dir, tracked, delay):
     again.restore_to(0)
     assert world(tracked) == before
     assert again.create_incremental()[0].number == count
+
+
+def test_everything_public_says_what_it_is():
+    for name in belay.__all__:
+        item = getattr(belay, name)
+        assert item.__doc__, name
+        members = vars(item).items() if isinstance(item, type) else ()
+        for member, value in members:
+            if not member.startswith("_") and (callable(value) or isinstance(value, property) or hasattr(value, "__get__")):
+                assert value.__doc__, f"{name}.{member}"

@@ -4,6 +4,10 @@
 //! in the store or in an older copy already is not kept again, so a workspace may change its backend at any time.
 
 mod archive;
+mod beside;
+mod btrfs;
+mod told;
+mod zfs;
 
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -18,6 +22,8 @@ use crate::retention::{Pruned, delete_records};
 use crate::snapshot::Look;
 use crate::timeline::Timeline;
 use crate::workspace::{Work, Workspace};
+
+pub(crate) use beside::beside;
 
 /// What a user may ask for: one backend, or the best that works here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,10 +69,15 @@ pub(crate) trait Native: Sync {
     fn make(&self, workspace: &Path, copy: &NativeCopy) -> io::Result<()>;
     /// Removes the copy, or what is there of it; none is no error.
     fn remove(&self, copy: &NativeCopy) -> io::Result<()>;
+    /// Every path that differs between two copies, directories with an entry that came or went among them, but not what
+    /// went; none if the filesystem cannot or will not tell.
+    fn changed(&self, _before: &NativeCopy, _now: &NativeCopy) -> Option<Vec<Vec<u8>>> {
+        None
+    }
 }
 
 /// The filesystems whose snapshots are used, in the order in which `auto` tries them.
-const NATIVES: &[&dyn Native] = &[];
+const NATIVES: &[&dyn Native] = &[&zfs::Zfs, &btrfs::Btrfs];
 
 fn native(backend: Backend) -> Option<&'static dyn Native> {
     NATIVES.iter().copied().find(|native| native.backend() == backend)
@@ -178,13 +189,19 @@ impl Workspace<'_> {
         let (place, reference) = native.place(self.path(), &id).map_err(Error::path("snapshot", self.path()))?;
         let making = store.make_copy(self.new_copy(native.backend(), id, place, reference))?;
         let (copy, path) = (making.copy().clone(), making.path());
+        let own = self.root().dir_path_only(b"").and_then(|dir| dir.stat_self());
+        let whole = Whole { device: own.map_err(Error::path("examine", self.path()))?.dev };
+        // What changes from here on is in no snapshot, whenever that is read.
+        let since = Some(belay_sys::now());
         let captured = native
             .make(self.path(), &copy)
             .and_then(|()| Root::open(&path))
             .map_err(Error::path("snapshot", self.path()))
             .and_then(|root| {
-                let look = Look { root: Some(&root), ..look };
-                self.with_options(look, work, |options| capture_copy(store, options, making, &Whole))
+                let told = if look.dirty.is_none() { self.told(native, &copy, &root)? } else { None };
+                let dirty = look.dirty.or(told.as_ref().map(|(base, paths)| (base, paths.as_slice())));
+                let look = Look { root: Some(&root), since, dirty, ..look };
+                self.with_options(look, work, |options| capture_copy(store, options, making, &whole))
             });
         Ok(Kept { captured: self.or_discard(captured, &copy)?, cloned: None })
     }
@@ -207,6 +224,22 @@ impl Workspace<'_> {
         let Some(copy) = copies.into_iter().find(|copy| copy.manifest == Some(last.manifest)) else { return Ok(None) };
         // A damaged snapshot is `verify`'s business; this one only costs more without it.
         Ok(Manifest::read(self.home.store(), &last.manifest).ok().map(|manifest| (copy, manifest)))
+    }
+
+    /// Patterns of what filesystems keep of workspaces inside this one, beside those.
+    pub(crate) fn copies_inside(&self) -> Result<Vec<String>> {
+        let mut patterns: Vec<String> = Vec::new();
+        for copy in self.home.store().native_copies()? {
+            let CopyPlace::Outside(path) = &copy.place else { continue };
+            let beneath = path.parent().and_then(|dir| dir.strip_prefix(self.path()).ok()).and_then(Path::to_str);
+            let Some(beneath) = beneath.filter(|beneath| !beneath.is_empty()) else { continue };
+            let literal = |c: char| if c.is_alphanumeric() || "/._-".contains(c) { vec![c] } else { vec!['\\', c] };
+            let pattern = format!("/{}/", beneath.chars().flat_map(literal).collect::<String>());
+            if !patterns.contains(&pattern) {
+                patterns.push(pattern);
+            }
+        }
+        Ok(patterns)
     }
 
     /// Writes beside a copy which snapshot it is, for whoever walks it with other tools.

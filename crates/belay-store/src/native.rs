@@ -365,6 +365,11 @@ pub trait Copier: Sync {
 
     /// Completes the copy for the tree that was captured and makes it durable.
     fn complete(&self, store: &Store, manifest: &Manifest) -> Result<Completed>;
+
+    /// The device of the workspace, if what is captured is a copy of it on another.
+    fn device(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// A copy that is complete.
@@ -392,7 +397,10 @@ pub struct Located {
 }
 
 /// The copier of a backend whose copy is a whole and unchanging directory before the capture begins.
-pub struct Whole;
+pub struct Whole {
+    /// The device that the workspace is on: the copy's inodes and times are the workspace's, its device is its own.
+    pub device: u64,
+}
 
 impl Copier for Whole {
     fn hold(&self, _path: &[u8], _file: &File) -> Result<Option<File>> {
@@ -401,6 +409,10 @@ impl Copier for Whole {
 
     fn complete(&self, _store: &Store, _manifest: &Manifest) -> Result<Completed> {
         Ok(Completed::default())
+    }
+
+    fn device(&self) -> Option<u64> {
+        Some(self.device)
     }
 }
 

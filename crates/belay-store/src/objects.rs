@@ -20,6 +20,7 @@ pub(crate) use reader::Reader;
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::hash::{Algorithm, Hash};
 use crate::native::{Copies, POINTERS};
 use crate::pack::{Pack, Place};
@@ -126,6 +127,11 @@ impl Store {
     /// The disk that the store is on.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
+    }
+
+    /// The key under which the store has a filter, or would have it.
+    pub fn key_of(&self, filter: &Filter) -> Hash {
+        self.algorithm().hash(&filter.encode())
     }
 
     /// The hash function of the store.
@@ -270,6 +276,12 @@ impl Store {
             self.format.store(format, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Gives up all that is kept for the next reader, before work that needs the memory.
+    pub(crate) fn forget(&self) {
+        self.forget_nodes();
+        *self.blocks.lock().expect("no holder panics") = BlockCache::default();
     }
 
     /// Gives up the nodes that are kept for the next reader.

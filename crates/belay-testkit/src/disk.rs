@@ -24,6 +24,17 @@ impl SmallDisk {
         SmallDisk::loop_image("mkfs.btrfs", &["-q", "-f"], bytes)
     }
 
+    /// Makes a directory of a btrfs filesystem, which is empty or not there, a subvolume.
+    #[track_caller]
+    pub fn make_subvolume(path: &Path) {
+        // What is not there need not be removed.
+        let _ = std::fs::remove_dir(path);
+        let mut create = Command::new("btrfs");
+        let output = create.args(["-q", "subvolume", "create"]).arg(path).output();
+        let made = output.as_ref().is_ok_and(|output| output.status.success());
+        assert!(made, "btrfs subvolume create {}: {output:?}", path.display());
+    }
+
     /// An xfs filesystem; mkfs wants at least 300 MiB.
     pub fn xfs(bytes: u64) -> Option<SmallDisk> {
         SmallDisk::loop_image("mkfs.xfs", &["-q", "-f"], bytes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import json as _json
 from datetime import datetime, timezone
 from typing import Any
 
@@ -64,14 +64,14 @@ class SessionMetadata:
 
     def set_network_events(self, events: list[dict[str, Any]]) -> None:
         """Sets the network events; whatever JSON can hold may be in them."""
-        copied = json.loads(json.dumps(list(events)))
+        copied = _json.loads(_json.dumps(list(events)))
         if not all(isinstance(event, dict) for event in copied):
             raise TypeError("a network event is a dict")
         self._network_events = copied
 
     def to_json(self) -> str:
         """The metadata as JSON text."""
-        return json.dumps(
+        return _json.dumps(
             {
                 "session_id": self._session_id,
                 "started": self._started,
@@ -87,10 +87,10 @@ class SessionMetadata:
         )
 
     @staticmethod
-    def from_json(json_text: str) -> SessionMetadata:
+    def from_json(json: str) -> SessionMetadata:
         """Reads what ``to_json`` wrote; ``ValueError`` if it is something else."""
         try:
-            table = json.loads(json_text)
+            table = _json.loads(json)
             meta = SessionMetadata(table["session_id"], table["command"], table["tracked_paths"])
             meta._started = table["started"]
             meta.ended = table.get("ended")

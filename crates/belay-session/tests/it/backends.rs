@@ -9,6 +9,7 @@ use belay_testkit::{Ignore, SmallDisk, TempWorkspace, assert_same_world, walk};
 
 use crate::bed::{Bed, request, work};
 use crate::budget::noise;
+use crate::native::Ground;
 
 /// The backends that any directory can have.
 const EVERYWHERE: [&str; 3] = ["objects", "clone", "archive"];
@@ -17,10 +18,13 @@ fn bed(backend: &str) -> Bed {
     Bed::new().with(&[("snapshots.backend", backend)])
 }
 
-/// Calls `test` with each backend on an ordinary filesystem.
+/// Calls `test` with each backend: on an ordinary filesystem, or on the one that it needs.
 fn with_each(test: fn(&Bed, &str)) {
     for backend in EVERYWHERE {
         test(&bed(backend), backend);
+    }
+    for ground in Ground::both() {
+        test(&ground.bed, ground.backend.name());
     }
 }
 

@@ -15,6 +15,7 @@ mod faulty;
 mod full;
 mod health;
 mod names;
+mod native;
 mod past;
 mod paths;
 mod power;

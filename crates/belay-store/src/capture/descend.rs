@@ -236,7 +236,7 @@ impl Engine<'_> {
                 Entry { name: name.clone(), meta: meta_of(&stat, xattrs), kind: crate::tree::Kind::Fifo },
                 EntryStat::new(name, &stat, 0),
             ),
-            proof: DirStat::from(&stat),
+            proof: job.proof(&stat),
             rules: rules.fingerprint(),
             flags: racy | if forced { flags::FORCED } else { 0 } | if has_rules { flags::RULES } else { 0 },
         };
@@ -274,7 +274,14 @@ impl Engine<'_> {
                 Ok(())
             }
             Above::Dir(above) => {
-                above.state.lock().expect("no holder panics").entries.extend(taken);
+                {
+                    let mut state = above.state.lock().expect("no holder panics");
+                    // It may be back at once if one further up was away, which no time of the one above it tells.
+                    if let Some(own) = state.own.as_mut().filter(|_| taken.is_none()) {
+                        own.flags |= flags::RACY;
+                    }
+                    state.entries.extend(taken);
+                }
                 self.release(hand, Arc::clone(above))
             }
         }

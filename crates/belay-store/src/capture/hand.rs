@@ -37,6 +37,8 @@ pub(super) struct Job<'a> {
     pub(super) threads: usize,
     /// The copy that keeps the content, if packs do not.
     pub(super) copier: Option<(&'a str, &'a dyn Copier)>,
+    /// The device of the root, and the one that it stands for.
+    stands_for: Option<(u64, u64)>,
     entries: AtomicU64,
 }
 
@@ -52,7 +54,26 @@ impl<'a> Job<'a> {
         static THREADS: OnceLock<usize> = OnceLock::new();
         let threads = *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(2, 8));
         let judge = options.filter.judge()?;
-        Ok(Job { store, options, batch, cache, judge, root, threads, copier, entries: AtomicU64::new(0) })
+        let stands_for = match copier.and_then(|(_, copier)| copier.device()) {
+            Some(device) => {
+                let own = root.dir_path_only(b"").and_then(|dir| dir.stat_self());
+                Some((own.map_err(Error::workspace("examine", b"."))?.dev, device))
+            }
+            None => None,
+        };
+        Ok(Job { store, options, batch, cache, judge, root, threads, copier, stands_for, entries: AtomicU64::new(0) })
+    }
+
+    /// What proves a directory to be as it is; in a copy, to be as it was in the workspace.
+    pub(super) fn proof(&self, stat: &Stat) -> DirStat {
+        DirStat { dev: self.device(stat), ..DirStat::from(stat) }
+    }
+
+    fn device(&self, stat: &Stat) -> u64 {
+        match self.stands_for {
+            Some((own, meant)) if stat.dev == own => meant,
+            _ => stat.dev,
+        }
     }
 
     pub(super) fn hand(&self) -> Hand<'_> {
@@ -73,6 +94,10 @@ impl<'a> Job<'a> {
 
     /// Whether so many more bytes of content would exceed the limit.
     pub(super) fn is_too_much(&self, bytes: u64) -> bool {
+        // What a filesystem keeps in a snapshot of its own is written nowhere.
+        if self.stands_for.is_some() {
+            return false;
+        }
         let so_far = self.batch.map_or(0, Batch::new_content_bytes);
         so_far.saturating_add(bytes) > self.options.limits.new_bytes_max
     }
@@ -211,7 +236,7 @@ impl Hand<'_> {
     /// Remembers a path whose inode has other names.
     pub(super) fn note_linked(&mut self, path: &[u8], stat: &Stat) {
         if stat.nlink > 1 && stat.file_type != FileType::Dir {
-            self.findings.linked.push(Linked { dev: stat.dev, ino: stat.ino, path: path.to_vec() });
+            self.findings.linked.push(Linked { dev: self.job.device(stat), ino: stat.ino, path: path.to_vec() });
         }
     }
 
@@ -227,7 +252,8 @@ impl Hand<'_> {
         if self.worker.is_some() {
             let record = RecordBuilder { path, dir, node: key, identity, totals, rules, flags, entries: proofs };
             self.findings.records.push(record.build());
-        } else {
+        } else if !self.job.store.contains(&key)? {
+            // A preview of a large tree would else keep all of it in memory.
             self.findings.nodes.insert(key, Arc::new(node));
         }
         Ok(Kind::Dir { node: key, identity, files: totals.0, bytes: totals.1 })
@@ -320,10 +346,13 @@ fn plain(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// Opens a regular file of a directory, or says why not.
-pub(super) fn open_file(dir: &Dir, name: &[u8]) -> std::result::Result<std::result::Result<File, Refusal>, io::Error> {
-    match dir.open_read(name) {
-        Ok(file) => Ok(Ok(file)),
+/// Opens a regular file of a directory and describes it, or says why not.
+pub(super) fn open_file(
+    dir: &Dir,
+    name: &[u8],
+) -> std::result::Result<std::result::Result<(File, Stat), Refusal>, io::Error> {
+    match dir.open_and_stat(name) {
+        Ok(opened) => Ok(Ok(opened)),
         Err(error) => refusal(error).map(Err),
     }
 }

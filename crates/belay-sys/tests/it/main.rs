@@ -4,6 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod btrfs;
 mod cgroup;
 mod escape;
 mod file;
@@ -18,6 +19,7 @@ mod spawn;
 mod special;
 mod without_openat2;
 mod xattr;
+mod zfs;
 
 use belay_sys::{Dir, Root};
 use tempfile::TempDir;

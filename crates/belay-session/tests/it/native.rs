@@ -1,0 +1,293 @@
+//! Snapshots that a filesystem keeps, by the same laws as all others: on a real btrfs, and on a real ZFS.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use belay_session::store::Quiet;
+use belay_session::{Backend, BackendChoice, Error, Goal, SnapshotRequest, Taken, Work};
+use belay_testkit::{Ignore, RogueAgent, SmallDisk, TempWorkspace, ZfsPool, assert_same_world, small_project};
+
+use crate::bed::{Bed, work};
+
+const BTRFS_BYTES: u64 = 256 << 20;
+
+/// A workspace on a filesystem that keeps its snapshots; the filesystem goes after what is on it.
+pub(crate) struct Ground {
+    pub(crate) bed: Bed,
+    pub(crate) backend: Backend,
+    _pool: Option<ZfsPool>,
+    _disk: Option<SmallDisk>,
+}
+
+fn bed(ws: TempWorkspace, backend: &str) -> Bed {
+    Bed::of(ws).with(&[("snapshots.backend", backend)])
+}
+
+impl Ground {
+    fn btrfs() -> Option<Ground> {
+        let disk = SmallDisk::btrfs(BTRFS_BYTES)?;
+        let ws = TempWorkspace::new_in(disk.path());
+        SmallDisk::make_subvolume(ws.path());
+        Some(Ground { bed: bed(ws, "btrfs"), backend: Backend::Btrfs, _pool: None, _disk: Some(disk) })
+    }
+
+    fn zfs() -> Option<Ground> {
+        let pool = ZfsPool::create()?;
+        let ws = TempWorkspace::new();
+        pool.mount_at(ws.path());
+        Some(Ground { bed: bed(ws, "zfs"), backend: Backend::Zfs, _pool: Some(pool), _disk: None })
+    }
+
+    /// One of each kind that can be had here.
+    pub(crate) fn both() -> impl Iterator<Item = Ground> {
+        [Ground::btrfs as fn() -> Option<Ground>, Ground::zfs].into_iter().filter_map(|make| make())
+    }
+
+    fn request(&self) -> SnapshotRequest {
+        let backend = Some(BackendChoice::Only(self.backend));
+        SnapshotRequest { all: true, backend, ..SnapshotRequest::default() }
+    }
+
+    #[track_caller]
+    fn take(&self) -> Taken {
+        let taken = self.bed.take(&self.request()).unwrap();
+        assert_eq!(taken.snapshot.backend, self.backend);
+        taken
+    }
+
+    /// Where the snapshots lie that are beside the workspace.
+    fn beside(&self) -> PathBuf {
+        self.bed.ws.base().join(".belay-snapshots")
+    }
+
+    fn kept(&self) -> usize {
+        match self.backend {
+            Backend::Zfs => {
+                let said = Command::new("zfs").args(["list", "-H", "-o", "name", "-t", "snapshot"]).output().unwrap();
+                String::from_utf8(said.stdout).unwrap().lines().filter(|line| line.contains("@belay-")).count()
+            }
+            _ => fs::read_dir(self.beside()).map_or(0, Iterator::count),
+        }
+    }
+}
+
+#[test]
+fn a_wrecked_project_comes_back_and_the_wreck_too() {
+    for ground in Ground::both() {
+        let bed = &ground.bed;
+        small_project(bed.ws.path());
+        bed.ws.every_kind("kinds");
+        bed.ws.odd_names("odd");
+        let good = ground.take().snapshot;
+        assert_eq!(good.gaps, 0, "{}", ground.backend.name());
+        let before = bed.ws.walk();
+        RogueAgent::wreck(bed.ws.path());
+        fs::remove_dir_all(bed.ws.join("odd")).unwrap();
+        let wreck = bed.ws.walk();
+        let outcome = bed.rollback(&good);
+        assert!(outcome.left.is_empty(), "{}: {:?}", ground.backend.name(), outcome.left);
+        assert_same_world(&before, &bed.ws.walk(), Ignore::default());
+        bed.rewind(Goal::Undo).unwrap();
+        assert_same_world(&wreck, &bed.ws.walk(), Ignore::default());
+        bed.rewind(Goal::Redo).unwrap();
+        assert_same_world(&before, &bed.ws.walk(), Ignore::default());
+        assert_eq!(bed.rollback(&good).changed, 0);
+    }
+}
+
+#[test]
+fn only_what_differs_is_touched() {
+    for ground in Ground::both() {
+        let bed = &ground.bed;
+        (0..20).for_each(|n| drop(bed.ws.file(format!("dir/{n}"), format!("{n}"))));
+        let good = ground.take().snapshot;
+        bed.ws.file("dir/7", "changed");
+        let ctime =
+            |n: u32| fs::metadata(bed.ws.join(format!("dir/{n}"))).map(|meta| (meta.ino(), meta.ctime_nsec())).unwrap();
+        let before: Vec<_> = (0..20).map(ctime).collect();
+        assert_eq!(bed.rollback(&good).changed, 1);
+        let after: Vec<_> = (0..20).map(ctime).collect();
+        let moved: Vec<_> = (0..20).filter(|n| before[*n] != after[*n]).collect();
+        assert!(moved == [7] || moved.is_empty(), "{}: {moved:?}", ground.backend.name());
+        assert_eq!(bed.text("dir/7"), "7");
+    }
+}
+
+#[test]
+fn the_second_snapshot_reads_what_changed_and_nothing_else() {
+    for ground in Ground::both() {
+        let bed = &ground.bed;
+        let old = 1_500_000_000;
+        for n in 0..60 {
+            bed.ws.file(format!("d{}/file-{n}", n % 6), format!("content {n}")).mtime(
+                format!("d{}/file-{n}", n % 6),
+                old,
+                0,
+            );
+        }
+        bed.ws.hard_link("linked", "d1/file-1");
+        // Whatever was changed within the last moments is read again, because its times prove nothing.
+        std::thread::sleep(std::time::Duration::from_millis(2500));
+        assert_eq!(ground.take().files_read, 61);
+        bed.ws.file("d3/file-9", "other").remove("d4/file-10").file("d5/new", "x").mode("d0", 0o700);
+        let taken = ground.take();
+        assert!(taken.files_read <= 3, "{}: {} files were read", ground.backend.name(), taken.files_read);
+        let walked = bed.take(&SnapshotRequest { full: true, ..ground.request() }).unwrap();
+        assert_eq!(taken.snapshot.root, walked.snapshot.root, "{}: something was missed", ground.backend.name());
+    }
+}
+
+#[test]
+fn a_change_right_after_a_snapshot_is_in_the_next() {
+    for ground in Ground::both() {
+        let bed = &ground.bed;
+        for round in 0..6_u8 {
+            bed.ws.file("file", [b'a' + round, b'0']).mtime("file", 1_500_000_000, 0);
+            let first = ground.take().snapshot;
+            bed.ws.overwrite("file", 1, b"1").mtime("file", 1_500_000_000, 0);
+            let second = ground.take().snapshot;
+            assert_ne!(first.root, second.root, "{}: a change was missed", ground.backend.name());
+        }
+    }
+}
+
+#[test]
+fn snapshots_are_private_and_read_only_and_go_with_what_they_keep() {
+    for ground in Ground::both() {
+        let bed = &ground.bed;
+        bed.ws.file("same", "same in both").file("changes", "1");
+        let one = ground.take().snapshot;
+        bed.ws.file("changes", "2");
+        let two = ground.take().snapshot;
+        assert_eq!(ground.kept(), 2, "{}", ground.backend.name());
+        assert!(one.native_ref.is_some() && one.native_ref != two.native_ref);
+        if ground.beside().exists() {
+            assert_eq!(fs::metadata(ground.beside()).unwrap().permissions().mode() & 0o7777, 0o700);
+            for copy in fs::read_dir(ground.beside()).unwrap() {
+                let file = copy.unwrap().path().join("same");
+                assert_eq!(fs::read(&file).unwrap(), b"same in both");
+                assert!(fs::write(&file, "x").is_err(), "{} can be written to", file.display());
+            }
+        }
+        bed.open().delete(&[one.id.clone()]).unwrap();
+        bed.home.gc(false).unwrap();
+        assert_eq!(ground.kept(), 1, "{}", ground.backend.name());
+        // What only the first kept found another home.
+        bed.ws.remove("same").file("changes", "3");
+        bed.rollback(&two);
+        assert_eq!((bed.text("same").as_str(), bed.text("changes").as_str()), ("same in both", "2"));
+        let all = bed.ids();
+        bed.open().delete(&all).unwrap();
+        bed.home.gc(false).unwrap();
+        assert_eq!(ground.kept(), 0, "{}", ground.backend.name());
+        assert!(!ground.beside().exists());
+    }
+}
+
+#[test]
+fn a_workspace_may_change_its_backend() {
+    for ground in Ground::both() {
+        let bed = &ground.bed;
+        bed.ws.file("a", "1");
+        let objects = || {
+            let backend = Some(BackendChoice::Only(Backend::Objects));
+            bed.take(&SnapshotRequest { backend, ..SnapshotRequest::default() }).unwrap().snapshot
+        };
+        let earlier = objects();
+        bed.ws.file("a", "2");
+        let native = ground.take().snapshot;
+        bed.ws.file("a", "3");
+        let later = objects();
+        assert_eq!((earlier.backend, later.backend), (Backend::Objects, Backend::Objects));
+        for (snapshot, text) in [(&native, "2"), (&earlier, "1"), (&later, "3"), (&native, "2")] {
+            bed.rollback(snapshot);
+            assert_eq!(bed.text("a"), text, "{}", ground.backend.name());
+        }
+    }
+}
+
+#[test]
+fn the_limit_on_new_bytes_is_for_what_is_written() {
+    for ground in Ground::both() {
+        let bed = ground.bed.with(&[("snapshots.max_bytes", "100000")]);
+        bed.ws.file("large", vec![7; 400_000]);
+        let taken = bed.take(&SnapshotRequest::default()).unwrap();
+        assert!(!taken.snapshot.is_partial(), "{}", ground.backend.name());
+        let backend = Some(BackendChoice::Only(Backend::Objects));
+        bed.ws.file("large", vec![8; 400_001]);
+        assert!(bed.take(&SnapshotRequest { backend, ..SnapshotRequest::default() }).unwrap().snapshot.is_partial());
+    }
+}
+
+#[test]
+fn an_interrupted_snapshot_leaves_nothing_behind() {
+    for ground in Ground::both() {
+        ground.bed.ws.file("a", "1");
+        let stopped = AtomicBool::new(true);
+        let taken = ground.bed.open().snapshot(&ground.request(), Work { progress: &Quiet, stop: &stopped });
+        assert!(taken.is_err());
+        assert_eq!(ground.kept(), 0, "{}", ground.backend.name());
+        assert!(ground.bed.ids().is_empty());
+    }
+}
+
+#[test]
+fn a_workspace_around_leaves_out_what_is_kept_of_the_one_inside() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    let inner = bed.ws.outside().join("inner");
+    SmallDisk::make_subvolume(&inner);
+    fs::write(inner.join("file"), "x").unwrap();
+    bed.open_at(&inner).snapshot(&ground.request(), work()).unwrap();
+    assert!(bed.ws.outside().join(".belay-snapshots").is_dir());
+    for all in [false, true] {
+        let around = bed.open_at(bed.ws.outside());
+        let backend = Some(BackendChoice::Only(Backend::Objects));
+        let taken = around.snapshot(&SnapshotRequest { all, backend, ..SnapshotRequest::default() }, work()).unwrap();
+        assert_eq!(taken.snapshot.files, 1, "snapshots were captured again");
+        assert!(!taken.snapshot.is_partial());
+    }
+}
+
+#[track_caller]
+fn refused(bed: &Bed, backend: Backend) -> String {
+    let backend = Some(BackendChoice::Only(backend));
+    match bed.take(&SnapshotRequest { backend, ..SnapshotRequest::default() }) {
+        Err(Error::NoBackend { why, .. }) => why,
+        other => panic!("it was not refused: {:?}", other.map(|taken| taken.snapshot.id)),
+    }
+}
+
+#[test]
+fn what_a_snapshot_would_lack_is_said_instead_of_lost() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    bed.ws.dir("place").file("a", "1");
+    let auto = SnapshotRequest { backend: Some(BackendChoice::Auto), ..SnapshotRequest::default() };
+    assert_eq!(bed.take(&auto).unwrap().snapshot.backend, Backend::Btrfs);
+    SmallDisk::make_subvolume(&bed.ws.join("inner"));
+    let why = refused(bed, Backend::Btrfs);
+    assert!(why.contains("subvolumes inside"), "{why}");
+    assert_eq!(bed.take(&auto).unwrap().snapshot.backend, Backend::Objects);
+    fs::remove_dir(bed.ws.join("inner")).unwrap();
+    let mount = Command::new("mount").args(["-t", "tmpfs", "tmpfs"]).arg(bed.ws.join("place")).status().unwrap();
+    assert!(mount.success());
+    let why = refused(bed, Backend::Btrfs);
+    assert!(Command::new("umount").arg(bed.ws.join("place")).status().unwrap().success());
+    assert!(why.contains("mounted at"), "{why}");
+    assert_eq!(ground.take().snapshot.backend, Backend::Btrfs);
+}
+
+#[test]
+fn a_filesystem_without_snapshots_is_refused_by_name() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    assert!(refused(&bed, Backend::Btrfs).contains("btrfs subvolume"));
+    assert!(refused(&bed, Backend::Zfs).contains("ZFS data set"));
+    assert!(bed.ids().is_empty());
+    let auto = SnapshotRequest { backend: Some(BackendChoice::Auto), ..SnapshotRequest::default() };
+    assert_eq!(bed.take(&auto).unwrap().snapshot.backend, Backend::Objects);
+}
