@@ -205,9 +205,9 @@ fn capture_with(
                 Some(twin) => Some(twin),
                 None => {
                     let Completed { bytes, objects } = copier.complete(store, &manifest)?;
-                    let archived = store.seal_archived(&making.copy().id, &objects)?;
+                    let located = store.seal_located(&making.copy().id, objects)?;
                     let copy = making.finish(key, bytes)?;
-                    stored_bytes += bytes + store.publish_pointers(pointers)? + store.publish_pointers(archived)?;
+                    stored_bytes += bytes + store.publish_pointers(pointers)? + store.publish_pointers(located)?;
                     Some(copy)
                 }
             }

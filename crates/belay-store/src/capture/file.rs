@@ -83,6 +83,9 @@ impl Hand<'_> {
             if !is_still {
                 self.gap(path, GapKind::Unstable, "it kept changing while it was read");
             }
+            if let Some((_, copier)) = self.job.copier {
+                copier.took(path, &content.0);
+            }
             let xattrs = belay_sys::file_xattrs(&file).unwrap_or_default();
             self.note_linked(path, &before);
             let racy = if !is_still || is_racy(before.mtime, before.ctime, since) { flags::RACY } else { 0 };

@@ -47,7 +47,7 @@ impl<'a> Batch<'a> {
     pub(super) fn begin(store: &'a Store) -> Result<Batch<'a>> {
         let lock = store.disk.lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
         let lock = lock.expect("a lock that is waited for is given");
-        store.raise_format()?;
+        store.raise_format(super::PACKS_FORMAT)?;
         // Only packs that are there now are sure to stay until the lock goes.
         store.reload()?;
         let seen = (0..SHARDS).map(|_| Mutex::default()).collect();
