@@ -143,8 +143,9 @@ impl<'a> Bench<'a> {
         let work = place.copy(from, "work")?;
         let editor = Editor::of(&work)?;
         let belay = std::path::absolute(&args.belay).doing("resolve", &args.belay)?;
+        let fs = place.fs;
         let mut bench = Bench { args, who: Vec::new(), place, work, belay, editor, serial: 0 };
-        for who in ALL.into_iter().filter(|who| who.fits(bench.place.fs)) {
+        for who in ALL.into_iter().filter(|who| who.fits(fs)) {
             match bench.fresh(who).and_then(|()| bench.take(who)) {
                 Ok(_) => bench.who.push(who),
                 Err(error) => println!("\nleft out: {}: {}", who.name(), crate::error::chain(&error)),
@@ -253,15 +254,15 @@ impl<'a> Bench<'a> {
         if !store.exists() {
             return Ok(());
         }
-        if let Who::Belay(backend) = who {
-            // Native snapshots lie elsewhere and go with the snapshots that they are.
-            let drop_all = ["prune", "--keep", "0", "-y"];
-            let _ = measure::run(vec![self.belay(backend, &drop_all)]);
-        }
-        if who == Who::Subvolume {
-            for snapshot in std::fs::read_dir(&store).doing("list", &store)? {
+        // What btrfs keeps goes by its own command only; belay's snapshots lie beside the workspace.
+        let subvolumes = match who {
+            Who::Belay("btrfs") => self.place.path(".belay-snapshots"),
+            _ => store.clone(),
+        };
+        if matches!(who, Who::Subvolume | Who::Belay("btrfs")) && subvolumes.exists() {
+            for snapshot in std::fs::read_dir(&subvolumes).doing("list", &subvolumes)? {
                 let mut delete = Command::new("btrfs");
-                delete.args(["-q", "subvolume", "delete"]).arg(snapshot.doing("list", &store)?.path());
+                delete.args(["-q", "subvolume", "delete"]).arg(snapshot.doing("list", &subvolumes)?.path());
                 measure::run(vec![delete])?;
             }
         }

@@ -56,12 +56,15 @@ pub(super) fn rows(args: &Args, python: &Path, from: &Path, bytes: u64) -> Resul
     for ((_, _, times), figures) in ROWS.iter().zip(&figures) {
         figures.print(PEERS[0]);
         let [own, other] = PEERS.map(|peer| figures.best(peer).map_or(0.0, |best| best.wall.as_secs_f64()));
-        let kept = other >= times * own;
-        println!(
-            "\npromised: {times} times faster; measured: {:.1}; kept: {}",
-            other / own,
-            if kept { "yes" } else { "**no**" }
-        );
+        let measured = other / own;
+        // What is promised is promised of a workspace as people have it.
+        if args.workspace != "M" {
+            println!("\nmeasured: {measured:.1} times faster");
+            continue;
+        }
+        let kept = measured >= *times;
+        let said = if kept { "yes" } else { "**no**" };
+        println!("\npromised: {times} times faster; measured: {measured:.1}; kept: {said}");
         broken += usize::from(!kept);
     }
     Ok(broken)

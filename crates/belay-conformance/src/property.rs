@@ -16,12 +16,21 @@ use crate::compare::Ignore;
 use crate::stage::{Made, Stage};
 use crate::trial::Looks;
 
+/// What snapshots owe to whoever relies on them, as belay numbers it.
+pub const LAWS: &[(&str, &str)] = &[
+    ("L2", "only what differs is touched"),
+    ("L3", "nothing is taken away that was not captured"),
+    ("L4", "everything is captured and comes back"),
+    ("L5", "content and metadata decide what changed, not size or time"),
+    ("L8", "nothing in a workspace is executed, and nothing leads outside"),
+];
+
 /// Something that a snapshot tool keeps or loses.
 #[derive(Debug)]
 pub struct Property {
     /// In a few words.
     pub name: &'static str,
-    /// The law of `docs/promises.md` that asks for it.
+    /// Which of the [`LAWS`] asks for it.
     pub law: &'static str,
     pub(crate) make: fn(&Stage) -> Made,
     pub(crate) wreck: fn(&Stage) -> io::Result<()>,
@@ -86,4 +95,19 @@ const fn content(
     wreck: fn(&Stage) -> io::Result<()>,
 ) -> Property {
     same(law, name, Ignore::BUT_CONTENT, make, wreck)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_property_has_a_name_of_its_own_and_a_law() {
+        let all: Vec<&Property> = properties().collect();
+        for (at, property) in all.iter().enumerate() {
+            assert!(all[..at].iter().all(|other| other.name != property.name), "{} twice", property.name);
+            assert!(LAWS.iter().any(|(law, _)| *law == property.law), "{} has no law", property.name);
+        }
+        assert!(LAWS.iter().all(|(law, _)| all.iter().any(|property| property.law == *law)));
+    }
 }

@@ -260,12 +260,13 @@ fn chosen(store: &Store, edits: &[Edit], choices: &HashMap<Vec<u8>, Choice>) -> 
     let left: Vec<&Edit> = edits.iter().filter(is_left).collect();
     let decide = |edit: &Edit| -> Option<Edit> {
         let within = || edits.iter().filter(|other| inside(&edit.path, &other.path));
+        let is_empty = |dir: &Edit| !edits.iter().any(|other| inside(&dir.path, &other.path));
         let has_left = left.iter().any(|other| inside(&edit.path, &other.path));
         match choices.get(&edit.path) {
             Some(Choice::Leave) => None,
             Some(Choice::Content(bytes)) => Some(with_content(store, edit, bytes)),
             None if edit.before.is_none() && is_dir(&edit.after) && within().next().is_some() => {
-                let comes = within().any(|other| !is_left(&other) && !is_dir(&other.after));
+                let comes = within().any(|other| !is_left(&other) && (!is_dir(&other.after) || is_empty(other)));
                 comes.then(|| edit.clone())
             }
             None if edit.after.is_none() && is_dir(&edit.before) && has_left => None,

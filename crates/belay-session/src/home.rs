@@ -124,6 +124,17 @@ impl Home {
         Ok(None)
     }
 
+    /// The identifier of the nearest known workspace at or above `dir`, if that is where it was.
+    pub(crate) fn holder(&self, dir: &Path) -> Result<Option<String>> {
+        let dir = dir.canonicalize().map_err(Error::path("open", dir))?;
+        let index = Index::read(self.disk())?;
+        let found = dir.ancestors().filter_map(Place::look).find_map(|place| {
+            let (identity, arrival) = recognise(&index.known, &place, &Place::look)?;
+            Some((arrival == Arrival::Known).then(|| identity.id.clone()))
+        });
+        Ok(found.flatten())
+    }
+
     /// Keeps the recorded path of a workspace that is seen by another one, and refreshes a changed device number.
     fn settle(&self, identity: &Identity, place: Place) -> Result<Place> {
         if identity.path() == place.path && *identity != identity.at(&place) {

@@ -60,7 +60,7 @@ pub struct DuRow {
 const HEAVY_PATHS_MAX: usize = 10;
 
 /// What a collection did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Collected {
     /// What the store says.
     pub report: GcReport,

@@ -115,7 +115,12 @@ impl Workspace<'_> {
     }
 
     pub(crate) fn look(&self, look: Look<'_>, work: Work<'_>) -> Result<Tree> {
-        let preview = self.with_options(look, work, |options| preview(self.home.store(), options))?;
+        let watched = self.watched(&look);
+        let preview = self.with_options(watched.narrow(look), work, |options| preview(self.home.store(), options))?;
+        let key = preview.manifest.key(self.home.store());
+        if self.timeline()?.snapshots().iter().any(|snapshot| snapshot.manifest == key) {
+            watched.settle(key, preview.manifest.filter, preview.has_links);
+        }
         Ok(Tree { snapshot: None, source: Source::Present(Box::new(preview)), git: None })
     }
 

@@ -17,6 +17,7 @@ mod lost;
 mod passers;
 mod record;
 mod refusals;
+mod seat;
 mod start;
 mod still;
 mod storm;
@@ -44,10 +45,12 @@ pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
 pub use client::{RunClient, inherited};
 pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
+pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub(crate) use still::Still;
 pub use wire::{Answer, Deed, Farewell, Frame, Request};
+pub(crate) use wire::{read_frame, write_text};
 
 /// Whatever wakes the loop.
 enum Wake {
@@ -147,11 +150,16 @@ impl Workspace<'_> {
     }
 }
 
-/// Supervises the run of that id to its end; this process does nothing else.
-pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
+/// Leaves the session of whoever started this process, and its terminal.
+pub fn lead_session() {
     // A group leader already is what this would make it.
     let _ = rustix::process::setsid();
-    belay_sys::survive_hangup();
+}
+
+/// Supervises the run of that id to its end; this process does nothing else.
+pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
+    lead_session();
+    belay_sys::survive_terminal();
     let record = home.run(id)?;
     if !record.state.is_open() {
         return Err(Error::RunOver(record.id));

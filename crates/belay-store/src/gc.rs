@@ -48,7 +48,7 @@ impl Default for GcOptions<'_> {
 }
 
 /// What a collection did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GcReport {
     /// Bytes given back.
     pub freed_bytes: u64,
@@ -56,6 +56,8 @@ pub struct GcReport {
     pub dead_objects: u64,
     /// Packs removed or rewritten.
     pub packs: u64,
+    /// Native copies that nobody needs and that could not be removed, each with the reason; the next collection tries again.
+    pub left: Vec<String>,
 }
 
 /// Collects what none of the snapshots named by `roots` needs; `roots` is asked again under the lock.

@@ -149,6 +149,11 @@ impl Held {
         self.root()?.dir_path_only(dir)?.open_read(name)
     }
 
+    /// Whether it is where it should be.
+    pub(crate) fn exists(&self) -> bool {
+        self.path.as_ref().is_some_and(|path| path.exists())
+    }
+
     /// What a file of the copy is called in an error.
     pub(crate) fn name_of(&self, path: &[u8]) -> String {
         let place = self.path.as_deref().map_or_else(|| self.copy.reference.clone(), |path| path.display().to_string());

@@ -20,6 +20,7 @@ pub(crate) use reader::Reader;
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::hash::{Algorithm, Hash};
 use crate::native::{Copies, POINTERS};
 use crate::pack::{Pack, Place};
@@ -126,6 +127,11 @@ impl Store {
         &self.disk
     }
 
+    /// The key under which the store has a filter, or would have it.
+    pub fn key_of(&self, filter: &Filter) -> Hash {
+        self.algorithm().hash(&filter.encode())
+    }
+
     /// The hash function of the store.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
@@ -202,7 +208,8 @@ impl Store {
             .and_then(|rest| rest.get(..place.len as usize))
             .ok_or_else(|| Error::corrupt(&pack.name, format!("object {key} lies outside its block")))?;
         if self.algorithm.hash(bytes) != *key {
-            return Err(Error::corrupt(&pack.name, format!("object {key} is not what was written")));
+            let file = pack.file_of(place).unwrap_or_else(|| pack.name.clone());
+            return Err(Error::corrupt(file, format!("object {key} is not what was written")));
         }
         Ok(bytes.to_vec())
     }
@@ -267,6 +274,12 @@ impl Store {
             self.format.store(FORMAT, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Gives up all that is kept for the next reader, before work that needs the memory.
+    pub(crate) fn forget(&self) {
+        self.forget_nodes();
+        *self.blocks.lock().expect("no holder panics") = BlockCache::default();
     }
 
     /// Gives up the nodes that are kept for the next reader.

@@ -57,6 +57,7 @@ pub fn verify(store: &Store, snapshots: &[Hash], options: &VerifyOptions<'_>) ->
     let _lock = store.disk().lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
     let mut findings = Findings::default();
     check_format(store, &mut findings);
+    check_copies(store, &mut findings)?;
     packs::check(store, options, &mut findings)?;
     store.reload()?;
     trees::check(store, snapshots, options, &mut findings);
@@ -111,6 +112,18 @@ fn check_format(store: &Store, findings: &mut Findings) {
         Ok(_) => drop(findings.note(file, "it is not what was written", [])),
         Err(error) => drop(findings.note(file, &format!("it cannot be read: {error}"), [])),
     }
+}
+
+/// Checks that the records of copies can be read, and that the copies are there.
+fn check_copies(store: &Store, findings: &mut Findings) -> Result<()> {
+    store.copies.reload(store.disk().as_ref())?;
+    for name in store.copies.damaged() {
+        findings.note(&name, "it is not what was written", []);
+    }
+    for held in store.copies.all().iter().filter(|held| !held.exists()) {
+        findings.note(&held.name_of(b""), "it is missing", []);
+    }
+    Ok(())
 }
 
 /// Whether the format file is, to the byte, what some build of belay writes.

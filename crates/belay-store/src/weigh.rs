@@ -117,8 +117,11 @@ impl Scales<'_> {
     /// The object's share of its pack.
     fn stored_bytes(&mut self, key: &Hash) -> Result<u64> {
         let (pack, place) = self.store.find(key)?.ok_or(Error::Missing(*key))?;
-        let (stored, raw) = match self.packs.entry(pack.id) {
+        // Pointers stand for what all copies take together.
+        let id = if pack.copies.is_some() { u64::MAX } else { pack.id };
+        let (stored, raw) = match self.packs.entry(id) {
             Slot::Occupied(known) => *known.get(),
+            Slot::Vacant(slot) if pack.copies.is_some() => *slot.insert(self.store.weight_of_copies()?),
             Slot::Vacant(slot) => {
                 let raw = pack.blocks()?.iter().map(|block| u64::from(block.raw_len)).sum();
                 *slot.insert((pack.len, raw))

@@ -50,7 +50,7 @@ pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
 pub use mounts::mounts_beneath;
 pub use pidfd::{
-    Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_hangup,
+    Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_terminal,
 };
 pub use process::{
     boot_id, boot_nanos, is_in_vfork, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
@@ -61,10 +61,10 @@ pub use pty::{
 };
 pub use root::Root;
 pub use sandbox::{
-    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
+    Attributes, Door, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
     StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use signals::{catch_signals, suspend_job, suspend_self};
-pub use spawn::{Held, Launch, hold, inherited, is_findable};
+pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;

@@ -142,11 +142,20 @@ pub fn reap_children() -> Vec<(u32, Exit)> {
     }
 }
 
-/// Goes on when the terminal hangs up; what is executed later does not inherit that.
-pub fn survive_hangup() {
+/// Goes on whatever a terminal sends to end or stop this process; what is executed later does not inherit that.
+///
+/// Whoever shares our session can put us into the foreground of its terminal and let a person type at us.
+pub fn survive_terminal() {
     extern "C" fn go_on(_signal: libc::c_int) {}
-    // SAFETY: the handler does nothing.
-    unsafe { libc::signal(libc::SIGHUP, go_on as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+    for signal in [libc::SIGHUP, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
+        // SAFETY: the handler does nothing; what somebody chose to ignore stays ignored, here and in what is executed.
+        unsafe {
+            let before = libc::signal(signal, go_on as extern "C" fn(libc::c_int) as libc::sighandler_t);
+            if before == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
 }
 
 /// The processes that descend from `pid`, however far down, and not itself.

@@ -57,6 +57,14 @@ struct Prepared {
     tracer: Option<u32>,
 }
 
+/// Closes every descriptor but the standard streams; for the beginning of a process that is to keep nothing of whoever
+/// started it.
+pub fn close_inherited() {
+    // SAFETY: nothing of this process has opened a descriptor yet, which is what the caller promises; an error leaves
+    // them as they were.
+    unsafe { libc::close_range(3, u32::MAX, 0) };
+}
+
 /// Starts a child that leads a process group of its own, in the foreground of our terminal if we have one, and holds it.
 ///
 /// It stays in our session: a group whose parent is in another one cannot be stopped by keys.

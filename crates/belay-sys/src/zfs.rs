@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::mount::MountFlags;
+use rustix::mount::{MountFlags, UnmountFlags};
 
 use crate::mounts::mounts;
 use crate::root::Root;
@@ -115,10 +115,16 @@ pub fn show(dataset: &Dataset, name: &str, mount: &Path) -> io::Result<Seen> {
 pub fn remove(dataset: &str, name: &str) -> io::Result<()> {
     let (snapshot, clone) = (full(dataset, name)?, clone_of(dataset, name));
     let listed = ask(&["list", "-H", "-o", "name", "-t", "filesystem,snapshot", "-r", dataset])?;
-    for doomed in [clone, snapshot] {
-        if listed.lines().any(|line| line == doomed) {
-            ask(&["destroy", &doomed])?;
+    let is_there = |name: &str| listed.lines().any(|line| line == name);
+    if is_there(&clone) {
+        // Another process may have it open; it keeps what it has, and the clone goes all the same.
+        for mount in mounts()?.iter().filter(|mount| mount.source == clone.as_bytes()) {
+            rustix::mount::unmount(&mount.point, UnmountFlags::DETACH)?;
         }
+        ask(&["destroy", &clone])?;
+    }
+    if is_there(&snapshot) {
+        ask(&["destroy", &snapshot])?;
     }
     Ok(())
 }

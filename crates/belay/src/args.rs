@@ -119,6 +119,8 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Answer(c::answer::Args),
     #[command(hide = true)]
+    Reside(c::reside::Args),
+    #[command(hide = true)]
     Supervise(c::supervise::Args),
     #[command(hide = true)]
     Util(c::util::Args),

@@ -39,6 +39,7 @@ pub(crate) mod mcp;
 pub(crate) mod pick;
 pub(crate) mod profile;
 pub(crate) mod redo;
+pub(crate) mod reside;
 pub(crate) mod restore;
 pub(crate) mod review;
 pub(crate) mod rollback;
@@ -116,6 +117,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
         Command::Answer(args) => answer::run(context, args),
+        Command::Reside(args) => reside::run(context, args),
         Command::Supervise(args) => supervise::run(context, args),
         Command::Util(args) => util::run(context, args),
     }

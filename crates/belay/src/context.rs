@@ -53,7 +53,7 @@ impl<'u> Context<'u> {
 
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
-        let git_ignore = self.environment.git_ignore.clone();
+        let git_ignore = self.environment.git_ignore();
         let (clock, ids) = (Clock::system(), Ids::random());
         let options = HomeOptions { algorithm, clock, ids, zone: environment::zone(), git_ignore };
         Ok(Home::open(&self.environment.home, options)?)

@@ -32,8 +32,8 @@ pub(crate) struct Environment {
     pub(crate) overrides: BTreeMap<String, String>,
     /// The pager for long output, unless none is wanted.
     pub(crate) pager: Option<String>,
-    /// The user's own ignore rules for git.
-    pub(crate) git_ignore: Option<String>,
+    /// The directories in which git looks for the user's own ignore rules.
+    git_files: Option<(PathBuf, PathBuf)>,
     /// The socket of the run that this process is confined in.
     pub(crate) agent_socket: Option<PathBuf>,
 }
@@ -52,7 +52,7 @@ impl Environment {
         Ok(Environment {
             home: std::path::absolute(home)
                 .map_err(|error| Failure::system("cannot find the current directory", &error))?,
-            git_ignore: strategy.as_ref().and_then(|s| git_ignore(s.home_dir(), &s.config_dir())),
+            git_files: strategy.as_ref().map(|s| (s.home_dir().to_owned(), s.config_dir())),
             user_home: strategy.map(|strategy| strategy.home_dir().to_owned()),
             user_config,
             corp_config: PathBuf::from("/etc/belay/corp"),
@@ -63,6 +63,32 @@ impl Environment {
             pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
         })
     }
+}
+
+impl Environment {
+    /// The ignore file that git takes for all of a user's repositories.
+    pub(crate) fn git_ignore(&self) -> Option<String> {
+        self.git_files.as_ref().and_then(|(home, config)| git_ignore(home, config))
+    }
+
+    /// What steers belay from here: a helper that is steered otherwise must not answer.
+    pub(crate) fn steering(&self) -> String {
+        serde_json::json!([self.user_config, self.overrides]).to_string()
+    }
+}
+
+/// The variables that belay itself goes by.
+pub(crate) fn own() -> impl Iterator<Item = (OsString, OsString)> {
+    let is_own = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"BELAY_") || name.starts_with(b"XDG_") || [&b"HOME"[..], b"TZ", b"PATH"].contains(&name)
+    };
+    env::vars_os().filter(move |(name, _)| is_own(name))
+}
+
+/// Whether this process belongs to a run, which sees what changes by itself.
+pub(crate) fn is_in_run() -> bool {
+    env::var_os("BELAY_RUN").is_some() || env::var_os(AGENT_SOCKET).is_some()
 }
 
 /// The ignore file that git takes for all of a user's repositories, wherever the user's own configuration says it is.

@@ -172,7 +172,8 @@ fn show(
                 shared.is_asked.store(is_question, Ordering::SeqCst);
                 hear(News::Storm(&storm, is_question));
             }
-            Ok(Some(Frame::Text(Answer::Stopped))) => suspend(client, screen, shared)?,
+            // A connection that ended meanwhile is found closed by the next look.
+            Ok(Some(Frame::Text(Answer::Stopped))) => drop(suspend(client, screen, shared)),
             Ok(Some(Frame::Text(Answer::Finishing))) => shared.is_done.store(true, Ordering::SeqCst),
             Ok(Some(Frame::Text(Answer::Ended(farewell)))) => return Ok(Outcome::Ended(farewell)),
             Ok(Some(Frame::Text(_))) => {}

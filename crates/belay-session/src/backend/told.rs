@@ -48,7 +48,10 @@ fn names_that_differ(
     let Some(Entry { kind: Kind::Dir { node, .. }, .. }) = known else { return Ok(None) };
     let Ok(dir) = root.dir(path) else { return Ok(None) };
     let mut now = BTreeSet::new();
-    if dir.list(&mut Vec::new(), &mut |name, _, _| drop(now.insert(name.to_vec()))).is_err() {
+    let mut note = |name: &[u8]| {
+        now.insert(name.to_vec());
+    };
+    if dir.list(&mut Vec::new(), &mut |name, _, _| note(name)).is_err() {
         return Ok(None);
     }
     let before: BTreeSet<Vec<u8>> = view.node(node)?.entries.iter().map(|entry| entry.name.clone()).collect();

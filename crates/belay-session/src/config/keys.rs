@@ -96,6 +96,7 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.retention.max_count", Number(1_000_000), Never, "Snapshots kept by the archive backend."),
     key("snapshots.retention.delete_initial", Flag, Being(false), "Let pre-run snapshots be deleted automatically."),
     key("agents.hide_prompts", Flag, Being(true), "Keep only a hash of what the user asked an agent."),
+    key("agents.helper_idle_seconds", Number(YEAR_SECONDS), Never, "Seconds until an idle helper ends; 0 for none."),
     key(
         "agents.named",
         Choice(&["store", "git"]),

@@ -159,6 +159,7 @@ impl Supervisor<'_> {
         if let Some(told) = held.take_refusals() {
             refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
         }
+        self.mending = held.take_covers().map(refusals::Mending::new);
         let pid = held.pid();
         self.record.child = ProcessName::of(pid);
         for pid in held.pids() {
@@ -193,7 +194,8 @@ impl Supervisor<'_> {
         let command = Command { argv, env, cwd: &cwd, stdio, tracer };
         match confine::hold(&policy, &patterns, command, degraded) {
             Ok(held) => Ok(Some(held)),
-            Err(error) if wanted.engine == Confiner::Auto => {
+            // Only a machine without any jail: whatever else went wrong, a workspace may have been made so that it does.
+            Err(error @ belay_jail::Error::Unavailable { .. }) if wanted.engine == Confiner::Auto => {
                 degraded.push(confine::unconfined(Some(crate::error::chain_of(&error))));
                 Ok(None)
             }

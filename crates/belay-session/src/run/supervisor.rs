@@ -20,7 +20,7 @@ use super::control::Control;
 use super::held::Holds;
 use super::passers::Passers;
 use super::record::{ProcessName, RunRecord, RunState};
-use super::refusals::Commands;
+use super::refusals::{Commands, Mending};
 use super::start::Streams;
 use super::storm::Deletions;
 use super::tally::Tally;
@@ -44,7 +44,6 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
 const SIGCONT: i32 = rustix::process::Signal::CONT.as_raw();
-const SIGWINCH: i32 = rustix::process::Signal::WINCH.as_raw();
 
 /// Everything that a supervisor holds.
 pub(super) struct Supervisor<'w> {
@@ -63,6 +62,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
     pub(super) commands: Commands,
+    pub(super) mending: Option<Mending>,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -80,7 +80,9 @@ pub(super) struct Supervisor<'w> {
     pub(super) frozen_by: Vec<u64>,
     pub(super) thawed_at: Option<Instant>,
     /// Whether keys stopped the command, and nobody let it go on.
-    is_suspended: bool,
+    pub(super) is_suspended: bool,
+    /// Clients that stopped with it.
+    pub(super) away: Vec<u64>,
     /// What whoever holds it has put back so far.
     put_back: Vec<Event>,
     pub(super) kill_at: Option<Instant>,
@@ -124,6 +126,7 @@ impl<'w> Supervisor<'w> {
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
             commands: Commands::default(),
+            mending: None,
             tree: None,
             tracer: None,
             journal: None,
@@ -138,6 +141,7 @@ impl<'w> Supervisor<'w> {
             frozen_by: Vec::new(),
             thawed_at: None,
             is_suspended: false,
+            away: Vec::new(),
             put_back: Vec::new(),
             kill_at: None,
             is_over: false,
@@ -190,6 +194,7 @@ impl<'w> Supervisor<'w> {
             Wake::Request(client, request) => self.asked(client, request),
             Wake::Gone(client) => {
                 self.thaw(client, None);
+                self.gone(client);
                 self.without_a_person();
             }
             Wake::Refused(refusal) => self.refused(&refusal),
@@ -206,6 +211,7 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
+        self.mend_covers();
         self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
@@ -304,22 +310,10 @@ impl<'w> Supervisor<'w> {
 
     fn asked(&mut self, client: u64, request: Request) {
         match request {
-            Request::Attach(size) => {
-                self.resize(size);
-                self.resume();
-                self.control.show_terminal(client, &self.recent.bytes());
-                self.tell_of_storm(client);
-                // A program that fills the screen draws it anew for whoever comes.
-                self.signal_foreground(SIGWINCH);
-            }
+            Request::Attach(size) => self.attached(client, size),
             Request::Resize(size) => self.resize(size),
-            Request::Away => self.control.look_away(client),
-            Request::Resume(size) => {
-                self.resize(size);
-                self.control.show_terminal(client, &[]);
-                self.resume();
-                self.signal_foreground(SIGWINCH);
-            }
+            Request::Away => self.away(client),
+            Request::Resume(size) => self.back(client, size),
             Request::Signal(signal) => match &self.record.child {
                 Some(child) => drop(belay_sys::signal_group(child.pid, signal)),
                 None => self.stop("stopped", false),
@@ -335,41 +329,6 @@ impl<'w> Supervisor<'w> {
                 self.record.totals = self.tally.totals;
                 self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
             }
-        }
-    }
-
-    fn resize(&self, size: super::TerminalSize) {
-        let size = belay_sys::Size { rows: size.rows, columns: size.columns };
-        if let Some(terminal) = self.terminal.as_ref().filter(|_| size.rows > 0 && size.columns > 0) {
-            // A terminal that nobody sits at any more keeps its size.
-            let _ = belay_sys::set_terminal_size(&**terminal, size);
-        }
-    }
-
-    /// The command was stopped, as by Ctrl-Z; whoever sits at its terminal gets their own shell back.
-    fn stopped(&mut self, at: Instant) {
-        // A rollback holds processes still by the same signal.
-        if self.frozen_by.is_empty() && self.thawed_at.is_none_or(|thawed| at > thawed) && self.terminal.is_some() {
-            self.is_suspended = true;
-            self.control.tell_stopped();
-        }
-    }
-
-    fn resume(&mut self) {
-        if !std::mem::take(&mut self.is_suspended) {
-            return;
-        }
-        if let Some(child) = &self.record.child {
-            // A group that is gone needs no leave.
-            let _ = belay_sys::signal_group(child.pid, SIGCONT);
-        }
-        self.signal_foreground(SIGCONT);
-    }
-
-    fn signal_foreground(&self, signal: i32) {
-        let group = self.terminal.as_ref().and_then(|terminal| belay_sys::foreground_group(&**terminal));
-        if let Some(group) = group {
-            let _ = belay_sys::signal_group(group, signal);
         }
     }
 
@@ -399,6 +358,7 @@ impl<'w> Supervisor<'w> {
         let held = self.frozen_by.len();
         if held > 0 {
             self.catch_up();
+            self.mend_covers();
         }
         self.frozen_by.retain(|holder| *holder != client);
         if let Some(rewound) = rewound {
@@ -416,16 +376,6 @@ impl<'w> Supervisor<'w> {
             let _ = tree.thaw();
             self.thawed_at = Some(Instant::now());
         }
-    }
-
-    /// Tells whoever sits at the terminal that files changed under the program.
-    fn announce(&self, rewound: &Rewound) {
-        if self.terminal.is_none() {
-            return;
-        }
-        let (kind, to, changed) = (&rewound.kind, &rewound.to, rewound.changed);
-        let line = format!("\r\nbelay: {kind} to {to}: {changed} paths changed under this program\r\n");
-        self.control.broadcast(line.as_bytes());
     }
 
     /// Ends everything: politely with a last resort, or at once.

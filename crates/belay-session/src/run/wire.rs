@@ -122,7 +122,7 @@ pub enum Frame<T> {
 }
 
 /// Reads a frame; none at the end.
-pub(super) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<Frame<T>>> {
+pub(crate) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<Frame<T>>> {
     let mut head = [0; 5];
     match from.read_exact(&mut head) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -146,7 +146,7 @@ pub(super) fn write_data(to: &mut impl Write, data: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a request or an answer.
-pub(super) fn write_text(to: &mut impl Write, text: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_text(to: &mut impl Write, text: &impl Serialize) -> io::Result<()> {
     write(to, TEXT, &serde_json::to_vec(text)?)
 }
 

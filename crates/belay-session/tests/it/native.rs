@@ -15,11 +15,15 @@ use crate::bed::{Bed, work};
 const BTRFS_BYTES: u64 = 256 << 20;
 
 /// A workspace on a filesystem that keeps its snapshots; the filesystem goes after what is on it.
-struct Ground {
-    bed: Bed,
-    backend: Backend,
+pub(crate) struct Ground {
+    pub(crate) bed: Bed,
+    pub(crate) backend: Backend,
     _pool: Option<ZfsPool>,
     _disk: Option<SmallDisk>,
+}
+
+fn bed(ws: TempWorkspace, backend: &str) -> Bed {
+    Bed::of(ws).with(&[("snapshots.backend", backend)])
 }
 
 impl Ground {
@@ -27,17 +31,18 @@ impl Ground {
         let disk = SmallDisk::btrfs(BTRFS_BYTES)?;
         let ws = TempWorkspace::new_in(disk.path());
         SmallDisk::make_subvolume(ws.path());
-        Some(Ground { bed: Bed::of(ws), backend: Backend::Btrfs, _pool: None, _disk: Some(disk) })
+        Some(Ground { bed: bed(ws, "btrfs"), backend: Backend::Btrfs, _pool: None, _disk: Some(disk) })
     }
 
     fn zfs() -> Option<Ground> {
         let pool = ZfsPool::create()?;
         let ws = TempWorkspace::new();
         pool.mount_at(ws.path());
-        Some(Ground { bed: Bed::of(ws), backend: Backend::Zfs, _pool: Some(pool), _disk: None })
+        Some(Ground { bed: bed(ws, "zfs"), backend: Backend::Zfs, _pool: Some(pool), _disk: None })
     }
 
-    fn both() -> impl Iterator<Item = Ground> {
+    /// One of each kind that can be had here.
+    pub(crate) fn both() -> impl Iterator<Item = Ground> {
         [Ground::btrfs as fn() -> Option<Ground>, Ground::zfs].into_iter().filter_map(|make| make())
     }
 
@@ -69,12 +74,6 @@ impl Ground {
     }
 }
 
-/// What zfs-fuse itself does not keep: fractions of seconds.
-fn ignoring(ground: &Ground) -> Ignore {
-    let _ = ground;
-    Ignore::default()
-}
-
 #[test]
 fn a_wrecked_project_comes_back_and_the_wreck_too() {
     for ground in Ground::both() {
@@ -83,17 +82,18 @@ fn a_wrecked_project_comes_back_and_the_wreck_too() {
         bed.ws.every_kind("kinds");
         bed.ws.odd_names("odd");
         let good = ground.take().snapshot;
+        assert_eq!(good.gaps, 0, "{}", ground.backend.name());
         let before = bed.ws.walk();
         RogueAgent::wreck(bed.ws.path());
         fs::remove_dir_all(bed.ws.join("odd")).unwrap();
         let wreck = bed.ws.walk();
         let outcome = bed.rollback(&good);
         assert!(outcome.left.is_empty(), "{}: {:?}", ground.backend.name(), outcome.left);
-        assert_same_world(&before, &bed.ws.walk(), ignoring(&ground));
+        assert_same_world(&before, &bed.ws.walk(), Ignore::default());
         bed.rewind(Goal::Undo).unwrap();
-        assert_same_world(&wreck, &bed.ws.walk(), ignoring(&ground));
+        assert_same_world(&wreck, &bed.ws.walk(), Ignore::default());
         bed.rewind(Goal::Redo).unwrap();
-        assert_same_world(&before, &bed.ws.walk(), ignoring(&ground));
+        assert_same_world(&before, &bed.ws.walk(), Ignore::default());
         assert_eq!(bed.rollback(&good).changed, 0);
     }
 }
@@ -102,7 +102,9 @@ fn a_wrecked_project_comes_back_and_the_wreck_too() {
 fn only_what_differs_is_touched() {
     for ground in Ground::both() {
         let bed = &ground.bed;
-        (0..20).for_each(|n| drop(bed.ws.file(format!("dir/{n}"), format!("{n}"))));
+        for n in 0..20 {
+            bed.ws.file(format!("dir/{n}"), format!("{n}"));
+        }
         let good = ground.take().snapshot;
         bed.ws.file("dir/7", "changed");
         let ctime =
@@ -135,7 +137,7 @@ fn the_second_snapshot_reads_what_changed_and_nothing_else() {
         bed.ws.file("d3/file-9", "other").remove("d4/file-10").file("d5/new", "x").mode("d0", 0o700);
         let taken = ground.take();
         assert!(taken.files_read <= 3, "{}: {} files were read", ground.backend.name(), taken.files_read);
-        let walked = bed.take(&SnapshotRequest { full: true, all: true, ..SnapshotRequest::default() }).unwrap();
+        let walked = bed.take(&SnapshotRequest { full: true, ..ground.request() }).unwrap();
         assert_eq!(taken.snapshot.root, walked.snapshot.root, "{}: something was missed", ground.backend.name());
     }
 }
@@ -192,16 +194,33 @@ fn a_workspace_may_change_its_backend() {
     for ground in Ground::both() {
         let bed = &ground.bed;
         bed.ws.file("a", "1");
-        let objects = bed.snap();
+        let objects = || {
+            let backend = Some(BackendChoice::Only(Backend::Objects));
+            bed.take(&SnapshotRequest { backend, ..SnapshotRequest::default() }).unwrap().snapshot
+        };
+        let earlier = objects();
         bed.ws.file("a", "2");
         let native = ground.take().snapshot;
         bed.ws.file("a", "3");
-        let later = bed.snap();
-        assert_eq!((objects.backend, later.backend), (Backend::Objects, Backend::Objects));
-        for (snapshot, text) in [(&native, "2"), (&objects, "1"), (&later, "3"), (&native, "2")] {
+        let later = objects();
+        assert_eq!((earlier.backend, later.backend), (Backend::Objects, Backend::Objects));
+        for (snapshot, text) in [(&native, "2"), (&earlier, "1"), (&later, "3"), (&native, "2")] {
             bed.rollback(snapshot);
             assert_eq!(bed.text("a"), text, "{}", ground.backend.name());
         }
+    }
+}
+
+#[test]
+fn the_limit_on_new_bytes_is_for_what_is_written() {
+    for ground in Ground::both() {
+        let bed = ground.bed.with(&[("snapshots.max_bytes", "100000")]);
+        bed.ws.file("large", vec![7; 400_000]);
+        let taken = bed.take(&SnapshotRequest::default()).unwrap();
+        assert!(!taken.snapshot.is_partial(), "{}", ground.backend.name());
+        let backend = Some(BackendChoice::Only(Backend::Objects));
+        bed.ws.file("large", vec![8; 400_001]);
+        assert!(bed.take(&SnapshotRequest { backend, ..SnapshotRequest::default() }).unwrap().snapshot.is_partial());
     }
 }
 
@@ -228,7 +247,8 @@ fn a_workspace_around_leaves_out_what_is_kept_of_the_one_inside() {
     assert!(bed.ws.outside().join(".belay-snapshots").is_dir());
     for all in [false, true] {
         let around = bed.open_at(bed.ws.outside());
-        let taken = around.snapshot(&SnapshotRequest { all, ..SnapshotRequest::default() }, work()).unwrap();
+        let backend = Some(BackendChoice::Only(Backend::Objects));
+        let taken = around.snapshot(&SnapshotRequest { all, backend, ..SnapshotRequest::default() }, work()).unwrap();
         assert_eq!(taken.snapshot.files, 1, "snapshots were captured again");
         assert!(!taken.snapshot.is_partial());
     }

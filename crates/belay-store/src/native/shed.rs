@@ -57,7 +57,7 @@ pub(crate) fn shed(
         disk.rename(&name, &void).map_err(Error::disk("rename", &name))?;
         report.freed_bytes += copy.bytes;
     }
-    clear(store, options)
+    clear(store, options, report)
 }
 
 /// Copies that count and whose snapshots are not among those that are kept.
@@ -72,13 +72,15 @@ fn listed(disk: &dyn Disk, ending: &str) -> Result<Vec<String>> {
 }
 
 /// Removes whatever is left of void copies; nobody else can own one, because the lock is held alone.
-fn clear(store: &Store, options: &GcOptions<'_>) -> Result<()> {
+fn clear(store: &Store, options: &GcOptions<'_>, report: &mut GcReport) -> Result<()> {
     let disk = store.disk();
     if disk.list(COPIES).map_err(Error::disk("list", COPIES))?.is_empty() {
         return Ok(());
     }
     // Pointers are void for good before the bytes they lead to go.
     disk.sync_dir(COPIES).map_err(Error::disk("sync", COPIES))?;
+    // A copy that is still open could not be unmounted.
+    store.reload()?;
     let kept: HashSet<String> = listed(disk.as_ref(), KEPT)?.into_iter().collect();
     let remove = |name: String| disk.remove(&name).map_err(Error::disk("remove", &name));
     for id in listed(disk.as_ref(), ".tmp")? {
@@ -91,7 +93,11 @@ fn clear(store: &Store, options: &GcOptions<'_>) -> Result<()> {
                 Ok(copy) => {
                     let path = path_of(disk.as_ref(), &copy.place);
                     let path = path.ok_or_else(|| Error::Invalid(format!("{id} is on no directory")))?;
-                    (options.remove_copy)(&copy, &path).map_err(Error::disk("remove", &copy.reference))?;
+                    if let Err(error) = (options.remove_copy)(&copy, &path) {
+                        // A filesystem that does not let it go now must not keep everything else from being freed.
+                        report.left.push(format!("{}: {error}", copy.reference));
+                        continue;
+                    }
                 }
                 // It was torn while it was written, before anything of its copy was made.
                 Err(Error::Corrupt { .. }) => {}

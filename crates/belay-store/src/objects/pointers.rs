@@ -87,6 +87,16 @@ impl Store {
         Ok(false)
     }
 
+    /// The bytes of all pointers and of what copies take for themselves, and of the objects that they lead to.
+    pub(crate) fn weight_of_copies(&self) -> Result<(u64, u64)> {
+        let (mut stored, mut raw) = (self.copied_bytes()?, 0);
+        for pack in self.packs()?.iter().filter(|pack| pack.copies.is_some()) {
+            stored += pack.len;
+            raw += pack.blocks()?.iter().map(|block| u64::from(block.raw_len)).sum::<u64>();
+        }
+        Ok((stored, raw))
+    }
+
     /// The file of a copy that is exactly these segments, if there is one; nobody has checked its bytes.
     pub(crate) fn native_file(&self, segments: &[Segment]) -> Result<Option<File>> {
         let mut path: Option<(String, Vec<u8>)> = None;

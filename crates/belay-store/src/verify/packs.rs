@@ -30,7 +30,8 @@ pub(super) fn check(store: &Store, options: &VerifyOptions<'_>, findings: &mut F
     }
     let blocks = || work.iter().flat_map(|(_, shelves)| shelves);
     let objects = blocks().map(|shelf| shelf.objects.len() as u64).sum();
-    options.progress.expect(objects, blocks().map(|shelf| u64::from(shelf.block.stored_len)).sum());
+    let bytes = work.iter().flat_map(|(pack, shelves)| shelves.iter().map(|shelf| shelf.bytes(pack))).sum();
+    options.progress.expect(objects, bytes);
     read_all(store.algorithm(), &work, options, findings);
     Ok(())
 }
@@ -42,6 +43,11 @@ struct Shelf {
 }
 
 impl Shelf {
+    /// How many bytes are read to check it.
+    fn bytes(&self, pack: &Pack) -> u64 {
+        u64::from(if pack.copies.is_some() { self.block.raw_len } else { self.block.stored_len })
+    }
+
     /// The file that holds its bytes.
     fn file(&self, pack: &Pack) -> String {
         let place = self.objects.first().map(|(_, place)| *place);
@@ -114,9 +120,9 @@ fn read_all(algorithm: Algorithm, work: &[(Pack, Vec<Shelf>)], options: &VerifyO
             scope.spawn(|| {
                 while let Some((pack, shelf)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = read(algorithm, pack, shelf);
-                    options.progress.advance(shelf.objects.len() as u64, u64::from(shelf.block.stored_len));
+                    options.progress.advance(shelf.objects.len() as u64, shelf.bytes(pack));
                     let mut findings = shared.lock().expect("no holder panics");
-                    findings.report.bytes += u64::from(shelf.block.stored_len);
+                    findings.report.bytes += shelf.bytes(pack);
                     match outcome {
                         Ok(bad) if bad.is_empty() => {}
                         Ok(bad) => drop(findings.note(&shelf.file(pack), "objects are not what was written", bad)),

@@ -12,8 +12,9 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::Hash;
 use crate::manifest::Manifest;
+use crate::native::POINTERS;
 use crate::objects::{LOCK, MOVE_LOCK, ObjectKind, PACKS, Store, repack};
-use crate::pack::{Pack, PackWriter};
+use crate::pack::{Pack, PackWriter, Place};
 
 /// What a repair did.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,7 @@ pub fn repair(store: &Store, report: &VerifyReport, workspaces: &[(Root, Hash)])
     let packs: BTreeSet<&str> =
         report.damage.iter().map(|one| one.file.as_str()).filter(|file| is_pack(file)).collect();
     let set_aside = set_aside(store, &packs)?;
+    drop_pointers(store, report)?;
     for (root, snapshot) in workspaces {
         recapture(store, root, snapshot)?;
     }
@@ -99,6 +101,31 @@ fn salvage(store: &Store, pack: &Pack) -> Result<()> {
         Some(writer) => writer.seal()?.publish().map(drop),
         None => Ok(()),
     }
+}
+
+/// Takes pointers away that lead to damaged bytes, so that the objects can be stored anew; the bytes stay where they are.
+fn drop_pointers(store: &Store, report: &VerifyReport) -> Result<()> {
+    let disk = store.disk();
+    let lock = |name| disk.lock(name, LockMode::Exclusive, true).map_err(Error::disk("lock", name));
+    let (_moving, _alone) = (lock(MOVE_LOCK)?, lock(LOCK)?);
+    let damaged: BTreeSet<Hash> = report.damage.iter().flat_map(|one| &one.objects).copied().collect();
+    for pack in store.reload()?.iter().filter(|pack| pack.copies.is_some()) {
+        let (blocks, objects) = (pack.blocks()?, pack.objects()?);
+        let is_bad = |(key, place): &&(Hash, Place)| damaged.contains(key) && store.read_at(pack, *place, key).is_err();
+        let bad: BTreeSet<Hash> = objects.iter().filter(is_bad).map(|(key, _)| *key).collect();
+        if bad.is_empty() {
+            continue;
+        }
+        let mut writer = PackWriter::create(disk, POINTERS)?;
+        for (key, place) in objects.iter().filter(|(key, _)| !bad.contains(key)) {
+            let Some(block) = blocks.get(place.block as usize) else { continue };
+            writer.append(&pack.stored(block)?, block.raw_len as usize, false, false, &[(*key, 0, place.len)])?;
+        }
+        writer.seal()?.publish()?;
+        disk.sync_dir(POINTERS).map_err(Error::disk("sync", POINTERS))?;
+        disk.remove(&pack.name).map_err(Error::disk("remove", &pack.name))?;
+    }
+    Ok(())
 }
 
 /// Reads a whole workspace, which stores all that the store does not have.

@@ -25,6 +25,8 @@ pub(super) struct Prepared<'a> {
     dies_with_parent: bool,
     tracer: Option<u32>,
     hand_over: Option<&'a CStr>,
+    /// The users' and the mounts' namespace to enter.
+    enter: Option<[RawFd; 2]>,
     control: RawFd,
     /// The parent's end, which the child must not keep open.
     parents: RawFd,
@@ -97,6 +99,7 @@ impl<'a> Prepared<'a> {
             dies_with_parent: recipe.dies_with_parent,
             tracer: recipe.tracer,
             hand_over: recipe.hand_over.as_deref(),
+            enter: recipe.enter.as_ref().map(|door| [door.users.as_raw_fd(), door.mounts.as_raw_fd()]),
             control,
             parents,
         }
@@ -152,6 +155,9 @@ impl<'a> Prepared<'a> {
         }
         if let Err(errno) = kernel::take_streams(self.stdio, self.foreground) {
             self.fail(Stage::Execute, errno);
+        }
+        if let Err(errno) = self.enter.into_iter().flatten().try_for_each(kernel::enter_namespace) {
+            self.fail(Stage::Namespaces, errno);
         }
         let mut place = Place { root: -1, ruleset: self.ruleset, listener: -1 };
         for (number, step) in self.steps.iter().enumerate() {

@@ -64,6 +64,12 @@ pub(super) fn unshare_processes() -> Result<(), i32> {
     }
 }
 
+/// Enters a namespace; called in a child only, which has one thread.
+pub(super) fn enter_namespace(namespace: RawFd) -> Result<(), i32> {
+    // SAFETY: no memory is involved.
+    check(unsafe { libc::setns(namespace, 0) })
+}
+
 /// # Safety
 /// In the child only system calls on memory made before are allowed, and it must not return to its caller's callers.
 unsafe fn raw_clone(flags: libc::c_int) -> i32 {

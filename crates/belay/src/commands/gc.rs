@@ -39,6 +39,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             "dead_objects": report.dead_objects,
             "packs": report.packs,
             "snapshots": collected.snapshots,
+            "left": report.left,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -50,5 +51,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         freed => writeln!(out, "{verb} {} ({}); {kept} kept.", size(freed), count(report.dead_objects, "object"))?,
     }
     out.finish()?;
+    for left in &report.left {
+        context
+            .ui
+            .warn(format!("{left} is not needed any more and could not be removed; the next collection tries again"));
+    }
     Ok(ExitCode::SUCCESS)
 }

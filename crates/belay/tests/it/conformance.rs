@@ -83,7 +83,7 @@ fn what_a_copy_loses_is_named() {
         "what was made later is gone  L4  lost  new: Directory is new (and 3 more)",
         "the time of a file, to the nanosecond  L4  lost  old: mtime was (1000000000, 123456789)",
         "hard links  L4  lost",
-        "the tool: 1 of 5",
+        "the tool: 2 of 5",
     ] {
         assert!(ran.stdout.contains(line), "{line:?} is missing: {ran}");
     }
@@ -121,7 +121,7 @@ fn what_hangs_is_stopped_and_a_repository_of_mine_is_out_of_reach() {
         "--restore",
         "git status",
     ]);
-    assert!(ran.code == 1 && ran.stdout.contains("the snapshot: stopped, as it had not ended after 1 s"), "{ran}");
+    assert!(ran.code == 1 && ran.stdout.contains("the snapshot: stopped, as it had not ended"), "{ran}");
     belay_testkit::repository(world.workspace.path());
     let before = world.workspace.walk();
     let place = world.workspace.join("inside");

@@ -74,15 +74,24 @@ fn straced(world: &World, script: &str) -> Option<BTreeMap<String, u64>> {
         match program {
             Some(program) if line.contains("<unfinished") => drop(begun.insert(pid, program)),
             Some(program) if !line.contains(" = -1 ") => {
-                // A program may be called by a link; strace names the link and the record the file.
-                let real = world.workspace.path().join(&program).canonicalize().ok();
-                let name = real.and_then(|real| real.file_name()?.to_str().map(str::to_owned));
+                let name = executed(&world.workspace.path().join(&program));
                 *found.entry(name.unwrap_or(program)).or_default() += 1;
             }
             _ => {}
         }
     }
     Some(found)
+}
+
+/// The file that the kernel executes for a path: not a link to it, and for a script its interpreter.
+fn executed(path: &Path) -> Option<String> {
+    let mut real = path.canonicalize().ok()?;
+    let bytes = std::fs::read(&real).unwrap_or_default();
+    if let Some(first) = bytes.strip_prefix(b"#!").and_then(|rest| rest.split(|byte| *byte == b'\n').next()) {
+        let interpreter = String::from_utf8_lossy(first).split_whitespace().next()?.to_owned();
+        real = Path::new(&interpreter).canonicalize().ok()?;
+    }
+    real.file_name()?.to_str().map(str::to_owned)
 }
 
 /// Runs the script under strace and, once `undo` undid it, in a run; both saw the same programs, as often.

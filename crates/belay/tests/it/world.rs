@@ -22,7 +22,11 @@ pub(crate) struct Ran {
 
 impl World {
     pub(crate) fn new() -> World {
-        let workspace = TempWorkspace::new();
+        World::of(TempWorkspace::new())
+    }
+
+    /// The program in a workspace that was made elsewhere.
+    pub(crate) fn of(workspace: TempWorkspace) -> World {
         let transcript = Transcript::new()
             .path(workspace.path(), "[WORKSPACE]")
             .path(workspace.home(), "[HOME]")

@@ -1,0 +1,112 @@
+//! Snapshots that btrfs keeps, as people use them: from the command line, in a jail, as an ordinary user.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use belay_testkit::{OrdinaryUser, SmallDisk, TempWorkspace, assert_same_world};
+
+use crate::jailed::has_namespaces;
+use crate::world::World;
+
+const BYTES: u64 = 256 << 20;
+
+/// A world whose workspace is a subvolume; bound in this order, the disk goes last.
+fn world() -> Option<(SmallDisk, World)> {
+    let disk = SmallDisk::btrfs(BYTES)?;
+    let workspace = TempWorkspace::new_in(disk.path());
+    SmallDisk::make_subvolume(workspace.path());
+    Some((disk, World::of(workspace)))
+}
+
+#[test]
+fn every_command_works_on_snapshots_of_btrfs() {
+    let Some((_disk, mut world)) = world() else { return };
+    world.workspace.file("a", "1\n").file("dir/b", "2\n");
+    let before = world.workspace.walk();
+    world.ok(&["snapshot", "--backend", "btrfs", "--label", "good"]);
+    world.workspace.file("a", "changed\n").remove("dir");
+    world.ok(&["snapshot", "--backend", "btrfs"]);
+    assert!(world.ok(&["snapshots"]).contains("(backend: btrfs)"));
+    let listed = world.ok(&["snapshots", "--json"]);
+    assert!(listed.contains(".belay-snapshots/copy_"), "{listed}");
+    assert!(world.ok(&["diff", "good"]).contains("dir/b"));
+    assert_eq!(world.ok(&["cat", "good", "a"]), "1\n");
+    assert!(world.ok(&["history", "a"]).contains("snap_"));
+    world.ok(&["verify", "--deep"]);
+    world.ok(&["rollback", "-y", "good"]);
+    assert_same_world(&before, &world.workspace.walk(), Default::default());
+    world.ok(&["undo", "-y"]);
+    assert!(!world.has("dir/b"));
+}
+
+#[test]
+fn what_a_snapshot_keeps_is_out_of_a_jailed_agents_reach() {
+    let Some((_disk, mut world)) = world() else { return };
+    if !has_namespaces() {
+        return;
+    }
+    world.workspace.file("a", "mine");
+    world.ok(&["snapshot", "--backend", "btrfs"]);
+    let beside = world.workspace.base().join(".belay-snapshots");
+    assert_eq!(fs::read_dir(&beside).unwrap().count(), 1);
+    let base = world.workspace.base().to_str().unwrap().to_owned();
+    let script = "test \"$(hostname)\" = belay || exit 99; ls -A \"$0/.belay-snapshots\"; cat \"$0\"/.belay-snapshots/*/a; \
+                  mv \"$0/.belay-snapshots\" \"$0/taken\"; rm -rf \"$0\"/.belay-snapshots; rm -rf \"$0\"/.b*; true";
+    // Also where a rule gives the directory around the workspace away.
+    for rule in [&[][..], &["--ro", &base], &["--rw", &base]] {
+        let run = [&["run", "--isolation", "jail"], rule, &["--", "sh", "-c", script, &base]].concat();
+        let ran = world.belay(&run);
+        assert_eq!(ran.code, 0, "{ran}");
+        assert!(!ran.stdout.contains("copy_") && !ran.stdout.contains("mine"), "{rule:?}: {ran}");
+        assert_eq!(fs::read_dir(&beside).unwrap().count(), 1, "{rule:?}");
+    }
+    world.ok(&["verify", "--deep"]);
+}
+
+/// Runs belay as the user and insists that it succeeds; returns what it printed.
+#[track_caller]
+fn ok(user: OrdinaryUser, belay: &Path, base: &Path, words: &[&str]) -> String {
+    let mut command: Command = user.command(belay, base);
+    command.current_dir(base.join("work")).env("BELAY_HOME", base.join("home")).args(words);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "belay {words:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn an_ordinary_user_takes_goes_back_to_and_prunes_snapshots_of_its_own_subvolume() {
+    let Some(disk) = SmallDisk::btrfs(BYTES) else { return };
+    let Some(user) = OrdinaryUser::find() else { return };
+    // Not on the small disk, which a build for tests would fill.
+    let elsewhere = user.directory();
+    let belay = user.copy_of(Path::new(env!("CARGO_BIN_EXE_belay")), elsewhere.path());
+    for options in ["rw", "user_subvol_rm_allowed"] {
+        let remount = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(disk.path()).status();
+        assert!(remount.unwrap().success());
+        let base = disk.path().join(options);
+        fs::create_dir(&base).unwrap();
+        SmallDisk::make_subvolume(&base.join("work"));
+        fs::create_dir(base.join("work/dir")).unwrap();
+        for (name, text) in [("work/a", "1\n"), ("work/dir/b", "2\n")] {
+            fs::write(base.join(name), text).unwrap();
+        }
+        let own = Command::new("chown").arg("-R").arg(format!("{}:{}", user.uid(), user.gid())).arg(&base).status();
+        assert!(own.unwrap().success());
+        let run = |words: &[&str]| ok(user, &belay, &base, words);
+        run(&["snapshot", "--backend", "btrfs", "--label", "good"]);
+        fs::write(base.join("work/a"), "other\n").unwrap();
+        fs::remove_file(base.join("work/dir/b")).unwrap();
+        run(&["snapshot", "--backend", "btrfs"]);
+        let kept = || fs::read_dir(base.join(".belay-snapshots")).map_or(0, Iterator::count);
+        assert_eq!(kept(), 2, "{options}");
+        run(&["rollback", "-y", "good"]);
+        assert_eq!(fs::read(base.join("work/a")).unwrap(), b"1\n");
+        assert_eq!(fs::read(base.join("work/dir/b")).unwrap(), b"2\n");
+        run(&["snapshots", "prune", "--keep", "1", "-y"]);
+        run(&["gc"]);
+        assert!(kept() < 2, "{options}: nothing was removed");
+        run(&["verify", "--deep"]);
+    }
+}
