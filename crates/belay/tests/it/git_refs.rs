@@ -313,8 +313,7 @@ fn a_submodule_is_a_commit_from_outside_and_a_workspace_from_inside() {
     repository(path);
     let origin = origin.to_str().expect("UTF-8");
     said(path, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", origin, "libs/sub"]);
-    client(&world).ok("snapshot_create", json!({"name": "s1"}));
-    assert_eq!(said(path, &["rev-parse", &format!("{S1}^{{tree}}")]).trim(), tree_by_git(path));
+    // From inside first: a directory in a known workspace is a part of that.
     let inside = path.join("libs/sub");
     std::fs::write(inside.join("new.txt"), "new\n").expect("a file");
     let before = state_of_git(&inside);
@@ -322,6 +321,8 @@ fn a_submodule_is_a_commit_from_outside_and_a_workspace_from_inside() {
     agent.ok("snapshot_create", json!({"name": "inner"}));
     assert_eq!(said(&inside, &["rev-parse", "refs/sandbox/snapshots/inner^{tree}"]).trim(), tree_by_git(&inside));
     assert_eq!(state_of_git(&inside), before);
+    client(&world).ok("snapshot_create", json!({"name": "s1"}));
+    assert_eq!(said(path, &["rev-parse", &format!("{S1}^{{tree}}")]).trim(), tree_by_git(path));
     assert_eq!(said(path, &["for-each-ref", "--format=%(refname)", "refs/sandbox"]).trim(), S1);
 }
 
