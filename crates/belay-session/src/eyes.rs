@@ -52,8 +52,9 @@ impl Lookout {
         let opening = Arc::clone(&sight);
         // Without eyes every look is a walk.
         let _ = std::thread::Builder::new().name("eyes".into()).spawn(move || {
-            let eyes = Eyes::open(&path).ok().filter(Eyes::sees_all);
-            eyes.map(|eyes| opening.set(eyes))
+            if let Some(eyes) = Eyes::open(&path).ok().filter(Eyes::sees_all) {
+                let _ = opening.set(eyes);
+            }
         });
         *now = Some((number, Arc::clone(&sight)));
         workspace.seen_by(sight)

@@ -110,7 +110,7 @@ impl Layer<'_, '_, '_> {
             theirs.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
         for entry in ours {
             let twin = present.remove(&entry.name);
-            stops.extend(self.from_git(&stop, &entry, twin)?);
+            stops.extend(self.lay_over(&stop, &entry, twin)?);
         }
         for (_, entry) in present {
             stops.extend(self.only_present(&stop, entry)?);
@@ -137,7 +137,7 @@ impl Layer<'_, '_, '_> {
     }
 
     /// Something that the tree holds.
-    fn from_git(&mut self, stop: &Stop, entry: &TreeEntry, twin: Option<Entry>) -> Result<Option<Stop>> {
+    fn lay_over(&mut self, stop: &Stop, entry: &TreeEntry, twin: Option<Entry>) -> Result<Option<Stop>> {
         let path = join(&stop.path, &entry.name);
         match entry.mode {
             Mode::Tree => {

@@ -99,7 +99,7 @@ pub(super) enum HeldCommand {
     /// Nothing keeps it in.
     Free(belay_sys::Held),
     /// It is in a jail.
-    Confined(belay_jail::Held),
+    Confined(Box<belay_jail::Held>),
 }
 
 impl HeldCommand {
@@ -334,5 +334,5 @@ pub(super) fn hold(
         true => Isolation::Jail,
         false => Isolation::Landlock,
     };
-    Ok((HeldCommand::Confined(held), isolation))
+    Ok((HeldCommand::Confined(Box::new(held)), isolation))
 }

@@ -263,11 +263,11 @@ fn a_copy_goes_with_its_snapshot_and_what_others_need_of_it_stays() {
     // The safety snapshot of this is kept as objects, and builds on content that only the copies have.
     bed.ws.file("c", "c");
     bed.rollback(&first);
-    bed.open().delete(&[second.id.clone()]).unwrap();
+    bed.open().delete(std::slice::from_ref(&second.id)).unwrap();
     assert_eq!((slots(&bed), records(&bed)), (1, 1));
     assert!(!slot_of(&bed, &second).exists());
     assert_sound(&bed);
-    bed.open().delete(&[first.id.clone()]).unwrap();
+    bed.open().delete(std::slice::from_ref(&first.id)).unwrap();
     assert_eq!((slots(&bed), records(&bed)), (0, 0));
     assert_sound(&bed);
     bed.rewind(Goal::Undo).unwrap();

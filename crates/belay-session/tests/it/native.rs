@@ -174,7 +174,7 @@ fn snapshots_are_private_and_read_only_and_go_with_what_they_keep() {
                 assert!(fs::write(&file, "x").is_err(), "{} can be written to", file.display());
             }
         }
-        bed.open().delete(&[one.id.clone()]).unwrap();
+        bed.open().delete(std::slice::from_ref(&one.id)).unwrap();
         bed.home.gc(false).unwrap();
         assert_eq!(ground.kept(), 1, "{}", ground.backend.name());
         // What only the first kept found another home.

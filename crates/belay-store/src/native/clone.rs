@@ -146,7 +146,7 @@ impl Copier for Slot {
     }
 
     fn took(&self, path: &[u8], content: &Content) {
-        self.held.lock().expect("no holder panics").insert(path.to_vec(), Some(content.clone()));
+        self.held.lock().expect("no holder panics").insert(path.to_vec(), Some(*content));
     }
 
     fn tells_late(&self) -> bool {

@@ -69,10 +69,10 @@ fn what_a_snapshot_keeps_is_out_of_a_jailed_agents_reach() {
 fn ok(user: OrdinaryUser, belay: &Path, base: &Path, words: &[&str]) -> String {
     let mut command: Command = user.command(belay, base);
     command.current_dir(base.join("work")).env("BELAY_HOME", base.join("home")).args(words);
-    let output = command.output().unwrap();
+    let output = command.output().expect("belay starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "belay {words:?}: {said}");
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(output.stdout).expect("UTF-8")
 }
 
 #[test]

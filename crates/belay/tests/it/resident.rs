@@ -471,10 +471,10 @@ fn the_tools_of_an_agent_see_what_changed_a_moment_before() {
     // By then its eyes are open; if they are not, the same is found by a walk.
     std::thread::sleep(Duration::from_millis(500));
     for number in 0..8 {
-        nest.world.file(&format!("new/{number}/file"), format!("{number}\n")).file("a.txt", format!("{number:04}\n"));
+        nest.world.file(format!("new/{number}/file"), format!("{number}\n")).file("a.txt", format!("{number:04}\n"));
         client.ok("snapshots_create", json!({"name": format!("n{number}")}));
         nest.assert_captured("snapshots_create");
-        nest.world.remove(&format!("new/{number}/file"));
+        nest.world.remove(format!("new/{number}/file"));
         let (text, _) = client.ok("snapshots_changes", json!({}));
         assert!(text.contains(&format!("new/{number}/file")), "{text}");
     }
