@@ -45,7 +45,7 @@ impl<'a> Archive<'a> {
             raw: Vec::new(),
             offset: 0,
             open: Vec::new(),
-            awaited: 0,
+            missing: 0,
             closed: Vec::new(),
         };
         let read = |path: &[u8], key: &Hash, part: (u64, u64)| read_aside(store, &aside, path, key, part);
@@ -112,7 +112,7 @@ struct Frames {
     /// What is in it: where, and how long.
     open: Vec<(Hash, u32, u32)>,
     /// Bytes of the last object that are still to come.
-    awaited: u64,
+    missing: u64,
     closed: Vec<Located>,
 }
 
@@ -160,11 +160,11 @@ impl Frames {
 
 impl Write for Frames {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.awaited == 0 && self.raw.len() >= FRAME_BYTES {
+        if self.missing == 0 && self.raw.len() >= FRAME_BYTES {
             self.close()?;
         }
         self.raw.extend_from_slice(bytes);
-        self.awaited = self.awaited.saturating_sub(bytes.len() as u64);
+        self.missing = self.missing.saturating_sub(bytes.len() as u64);
         Ok(bytes.len())
     }
 
@@ -180,7 +180,7 @@ impl Sink for Frames {
         }
         let too_long = |_| io::Error::other("an object is too long");
         self.open.push((*key, self.raw.len() as u32, u32::try_from(len).map_err(too_long)?));
-        self.awaited = len;
+        self.missing = len;
         Ok(())
     }
 }

@@ -83,7 +83,7 @@ impl<'a> Batch<'a> {
         // Names come last and together, so that a batch that fails leaves nothing for others to build on.
         let grown = sealed.into_iter().map(Sealed::publish).sum::<Result<u64>>()?;
         // Even with nothing new: what the batch found may have got its name from a writer that died before its sync.
-        if grown > 0 || !self.store.packs()?.is_empty() {
+        if grown > 0 || self.store.packs()?.iter().any(|pack| pack.copies.is_none()) {
             self.store.disk.sync_dir(PACKS).map_err(Error::disk("sync", PACKS))?;
         }
         if grown > 0 {
