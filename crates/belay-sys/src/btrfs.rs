@@ -165,14 +165,16 @@ pub fn snapshot(source: BorrowedFd<'_>, into: &Dir, name: &[u8]) -> io::Result<(
     arguments.fd = source.as_raw_fd().into();
     arguments.flags = READ_ONLY;
     // SAFETY: the structure has the layout that the number names and outlives the call, and so does `source`.
-    Ok(unsafe { rustix::ioctl::ioctl(into.as_fd(), Setter::<SNAPSHOT_CREATE, _>::new(*arguments))? })
+    unsafe { rustix::ioctl::ioctl(into.as_fd(), Setter::<SNAPSHOT_CREATE, _>::new(*arguments))? };
+    Ok(())
 }
 
 /// Lets nobody write to the subvolume whose root `dir` is, or its owner again.
 pub fn set_readonly(dir: BorrowedFd<'_>, yes: bool) -> io::Result<()> {
     let wanted = flags(dir)? & !READ_ONLY | if yes { READ_ONLY } else { 0 };
     // SAFETY: the kernel reads one number.
-    Ok(unsafe { rustix::ioctl::ioctl(dir, Setter::<FLAGS_WRITE, u64>::new(wanted))? })
+    unsafe { rustix::ioctl::ioctl(dir, Setter::<FLAGS_WRITE, u64>::new(wanted))? };
+    Ok(())
 }
 
 /// Removes the subvolume `name` of `parent`, with all that is in it.
