@@ -1,6 +1,7 @@
 //! How long a jail takes to start, beside bubblewrap with the same mounts and a bare fork and exec; what work costs in
-//! it; and how long a whole run takes to begin and end.
+//! it; how long a whole run takes to begin and end; and what is kept apart, in workspaces of every size.
 
+mod apart;
 mod work;
 
 use std::path::{Path, PathBuf};
@@ -43,6 +44,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("{}", table::preamble());
     let lanes = ["bare", "bubblewrap", "bubblewrap, no network", "jail", "jail, no network"];
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); lanes.len()];
+    let has_peer = Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().is_ok();
     for _ in 0..args.rounds.max(1) {
         let start = |lane: usize| match lane {
             0 => bare(),
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             3 => jail(&workspace, Network::Shared),
             _ => jail(&workspace, Network::None),
         };
-        for (lane, times) in times.iter_mut().enumerate() {
+        for (lane, times) in times.iter_mut().enumerate().filter(|(lane, _)| has_peer || ![1, 2].contains(lane)) {
             times.push(start(lane)?);
         }
     }
@@ -60,16 +62,23 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     times.iter_mut().for_each(|times| times.sort());
     let bare = times[0][0].as_secs_f64();
     for (name, times) in lanes.iter().zip(&times) {
+        if times.is_empty() {
+            println!("| {name} | is not installed | | |");
+            continue;
+        }
         let (least, median) = (times[0], times[times.len() / 2]);
         println!("| {name} | {} | {} | {:.2} |", table::time(least), table::time(median), least.as_secs_f64() / bare);
     }
-    for (peer, own, what) in [(1, 3, "shared network"), (2, 4, "no network")] {
+    for (peer, own, what) in [(1, 3, "shared network"), (2, 4, "no network")].into_iter().filter(|_| has_peer) {
         let ratio = times[own][0].as_secs_f64() / times[peer][0].as_secs_f64();
         let kept = if ratio <= 1.0 { "kept" } else { "NOT KEPT" };
         println!("\njail ≤ bubblewrap, {what}: {ratio:.2} × ({kept})");
     }
     if let Some(belay) = &args.belay {
         work::whole_runs(belay, &workspace, args.rounds.div_ceil(5), times[0][0])?;
+        let made = |data: &PathBuf| ["S", "M", "L"].map(|name| data.join(name)).to_vec();
+        let workspaces = args.data.as_ref().map_or_else(|| vec![workspace.clone()], made);
+        apart::ephemeral_and_forks(belay, &workspaces, args.work_rounds)?;
     }
     work::inside_and_outside(args.work_rounds)
 }
@@ -130,7 +139,7 @@ fn jailed(workspace: &Path, network: Network, argv: &[&str]) -> Result<Duration>
         env: vec![(b"PATH".to_vec(), PATH.as_bytes().to_vec())],
         directory: workspace.to_owned(),
         stdio: None,
-        session: false,
+        foreground: false,
         dies_with_parent: false,
         tracer: None,
     };

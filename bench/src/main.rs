@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+mod agents;
 mod backends;
 mod census;
 mod dirty;
@@ -45,6 +46,11 @@ enum Command {
     Jail(jail::Args),
     /// Run workloads bare, under strace and under belay, and print the table.
     Trace(trace::Args),
+    /// Call hooks and tools as agents do, and print the table.
+    Agents(agents::Args),
+    /// The same as whoever runs it, as bare figures.
+    #[command(hide = true)]
+    AgentsProbe(agents::probe::Args),
     /// Run a command and write into FILE how many nanoseconds it took.
     #[command(hide = true)]
     Timed {
@@ -63,6 +69,8 @@ fn main() -> ExitCode {
         Command::Journal(args) => journal::run(&args),
         Command::Jail(args) => jail::run(&args),
         Command::Trace(args) => trace::run(&args),
+        Command::Agents(args) => agents::run(&args),
+        Command::AgentsProbe(args) => agents::probe::run(&args),
         Command::Timed { file, words } => trace::timed(&file, &words),
     };
     match outcome {

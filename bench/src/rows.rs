@@ -2,11 +2,12 @@
 
 mod capture;
 mod history;
+mod others;
 mod restore;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Rows to run; all when none is named.
     #[arg(long, value_delimiter = ',', value_enum)]
     rows: Vec<Kind>,
+    /// After so many minutes on a workspace the rows that are left get one round, without the peers.
+    #[arg(long)]
+    minutes: Option<u64>,
     /// Snapshots made by the row `thousand`.
     #[arg(long, default_value_t = 1000)]
     snapshots: usize,
@@ -77,6 +81,8 @@ pub(crate) enum Kind {
     RollbackHalf,
     /// Difference of two snapshots with ten changes.
     Diff,
+    /// The commands that no other row runs, for their memory.
+    Others,
     /// A thousand snapshots of ten changes each: growth, list, diff, gc.
     Thousand,
 }
@@ -92,6 +98,7 @@ impl Kind {
             Kind::RollbackTen => "rollback of ten files",
             Kind::RollbackHalf => "rollback after rm -rf of half",
             Kind::Diff => "diff of two snapshots, ten changes",
+            Kind::Others => "other commands",
             Kind::Thousand => "a thousand snapshots of ten changes",
         }
     }
@@ -155,6 +162,8 @@ pub(crate) struct Bench<'a> {
     work: PathBuf,
     lanes: Vec<Lane>,
     editor: Editor,
+    /// When there is no time for more than is needed.
+    deadline: Option<Instant>,
 }
 
 /// All rows of one workspace on one filesystem.
@@ -274,7 +283,8 @@ impl<'a> Bench<'a> {
             .filter(|tool| tool.fits(place.fs) && (has_belay || !tool.is_belay()))
             .map(|&tool| Lane::new(tool, &work, place.path(&format!("{tool:?}")), &belay))
             .collect();
-        Ok(Bench { args, place, work, lanes, editor })
+        let deadline = args.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
+        Ok(Bench { args, place, work, lanes, editor, deadline })
     }
 
     /// The rows to run; the long one on M only, unless it was asked for.
@@ -295,26 +305,33 @@ impl<'a> Bench<'a> {
             Kind::RollbackTen => restore::ten(self).map(Some),
             Kind::RollbackHalf => restore::half(self).map(Some),
             Kind::Diff => history::diff(self).map(Some),
+            Kind::Others => others::row(self),
             Kind::Thousand => history::thousand(self),
         }
     }
 
-    fn rounds_max(&self) -> usize {
-        self.args.rounds.max(self.args.peer_rounds)
+    /// The rounds of a row, of which the first is always run.
+    fn rounds(&self) -> impl Iterator<Item = usize> + use<> {
+        let deadline = self.deadline;
+        let goes_on = move |round: &usize| *round == 0 || is_before(deadline);
+        (0..self.args.rounds.max(self.args.peer_rounds)).take_while(goes_on)
     }
 
     fn is_due(&self, tool: Tool, round: usize) -> bool {
         let rounds = if tool.is_belay() { self.args.rounds } else { self.args.peer_rounds };
-        round < rounds
+        round < rounds && self.has(tool)
     }
 
     fn lane(&mut self, tool: Tool) -> Option<&mut Lane> {
+        if !self.has(tool) {
+            return None;
+        }
         self.lanes.iter_mut().find(|lane| lane.tool == tool)
     }
 
-    /// Whether a tool takes part.
+    /// Whether a tool takes part, for which a peer needs that there is time.
     pub(crate) fn has(&self, tool: Tool) -> bool {
-        self.lanes.iter().any(|lane| lane.tool == tool)
+        (tool.is_belay() || is_before(self.deadline)) && self.lanes.iter().any(|lane| lane.tool == tool)
     }
 
     /// The workspace's copy.
@@ -363,6 +380,10 @@ impl<'a> Bench<'a> {
         }
         Ok(())
     }
+}
+
+fn is_before(deadline: Option<Instant>) -> bool {
+    deadline.is_none_or(|deadline| Instant::now() < deadline)
 }
 
 /// Reads a line `name seconds cpu-seconds entries bytes` of one of our own children.

@@ -166,6 +166,11 @@ impl Lane {
 
     /// belay on this lane's workspace and store.
     pub(crate) fn belay<const N: usize>(&self, args: [&str; N]) -> Command {
+        self.belay_words(&args)
+    }
+
+    /// The same with a list of arguments.
+    pub(crate) fn belay_words(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.belay);
         command.arg("-C").arg(&self.work).args(args).env("BELAY_HOME", self.repo());
         // L is larger than what one snapshot may add by default.

@@ -3,7 +3,7 @@
 //! A workload is timed inside of the run, by a child that stands between belay and it, because the agent feels only
 //! that; the snapshots before and after are a line of their own.
 
-mod lane;
+pub(crate) mod lane;
 mod moments;
 mod workload;
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-use self::lane::{Lane, Who};
+use self::lane::{Ground, Lane, Who};
 pub(crate) use self::workload::timed;
 use self::workload::{Setting, Workload};
 use crate::error::{Doing, Result, chain};
@@ -96,7 +96,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     };
     say(preamble());
     for who in wanted(&args.who) {
-        let lane = match Lane::new(who, args)? {
+        let ground = Ground { data: &args.data, scratch: args.scratch.as_deref(), belay: &args.belay };
+        let lane = match Lane::new(who, &ground)? {
             Ok(lane) => lane,
             Err(reason) => {
                 say(format!("skipped as {}: {reason}", who.name()));
@@ -120,7 +121,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-fn wanted<T: ValueEnum + Copy>(named: &[T]) -> Vec<T> {
+pub(crate) fn wanted<T: ValueEnum + Copy>(named: &[T]) -> Vec<T> {
     if named.is_empty() { T::value_variants().to_vec() } else { named.to_vec() }
 }
 

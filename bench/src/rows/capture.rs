@@ -10,7 +10,7 @@ use crate::tools::{self, Locks, Tool};
 /// First snapshot into an empty store, warm cache.
 pub(super) fn first(bench: &mut Bench<'_>) -> Result<Row> {
     let mut row = Row::new(Kind::First);
-    for round in 0..bench.rounds_max() {
+    for round in bench.rounds() {
         for at in 0..bench.lanes.len() {
             if !bench.is_due(bench.lanes[at].tool, round) {
                 continue;
@@ -28,9 +28,8 @@ pub(super) fn first(bench: &mut Bench<'_>) -> Result<Row> {
         }
     }
     for lane in &bench.lanes {
-        let usage = lane.usage()?;
         if let Some(line) = row.lines.iter_mut().find(|line| line.who == lane.tool.name()) {
-            line.disk = usage;
+            line.disk = lane.usage()?;
         }
     }
     Ok(row)
@@ -40,7 +39,7 @@ pub(super) fn first(bench: &mut Bench<'_>) -> Result<Row> {
 pub(super) fn unchanged(bench: &mut Bench<'_>) -> Result<Row> {
     let mut row = Row::new(Kind::Unchanged);
     ensure_captured(bench)?;
-    for round in 0..bench.rounds_max() {
+    for round in bench.rounds() {
         again(bench, &mut row, round, |_| Ok(()))?;
         if round < bench.args.peer_rounds.max(bench.args.rounds) {
             statuses(bench, &mut row)?;
@@ -53,7 +52,7 @@ pub(super) fn unchanged(bench: &mut Bench<'_>) -> Result<Row> {
 pub(super) fn ten(bench: &mut Bench<'_>) -> Result<Row> {
     let mut row = Row::new(Kind::Ten);
     ensure_captured(bench)?;
-    for round in 0..bench.rounds_max() {
+    for round in bench.rounds() {
         // The same ten files for everybody: a tool that comes later in the round must not meet more changes.
         again(bench, &mut row, round, |bench| bench.editor.edit(0).map(drop))?;
     }
@@ -97,10 +96,11 @@ fn statuses(bench: &mut Bench<'_>, row: &mut Row) -> Result<()> {
 
 /// Every incremental tool needs a first capture before it can show a second one.
 pub(super) fn ensure_captured(bench: &mut Bench<'_>) -> Result<()> {
-    for lane in &mut bench.lanes {
-        if lane.tool.is_incremental() && !lane.has_captured() {
-            lane.reset()?;
-            lane.capture()?;
+    for at in 0..bench.lanes.len() {
+        let tool = bench.lanes[at].tool;
+        if tool.is_incremental() && bench.has(tool) && !bench.lanes[at].has_captured() {
+            bench.lanes[at].reset()?;
+            bench.lanes[at].capture()?;
         }
     }
     // Index entries as young as the index itself are read again by git; a second pass gives it the speed of every day.

@@ -13,17 +13,17 @@ pub(super) fn diff(bench: &mut Bench<'_>) -> Result<Row> {
     capture::ensure_captured(bench)?;
     let mut pairs = Vec::new();
     for tool in [Tool::Belay, Tool::Git, Tool::Restic] {
-        if let Some(lane) = bench.lane(tool) {
-            let before = lane.capture_named()?;
-            bench.editor.edit(0)?;
-            let lane = bench.lane(tool).expect("it was there before the edit");
-            pairs.push((tool, before, lane.capture_named()?));
-        }
+        let Some(before) = bench.lane(tool).map(|lane| lane.capture_named()).transpose()? else { continue };
+        bench.editor.edit(0)?;
+        let after = bench.lane(tool).map(|lane| lane.capture_named()).transpose()?;
+        pairs.extend(after.map(|after| (tool, before, after)));
     }
-    for round in 0..bench.rounds_max() {
+    for round in bench.rounds() {
         for (tool, before, after) in &pairs {
-            if bench.is_due(*tool, round) {
-                let lane = bench.lane(*tool).expect("it made the pair");
+            if !bench.is_due(*tool, round) {
+                continue;
+            }
+            if let Some(lane) = bench.lane(*tool) {
                 let sample = measure::run(vec![diff_command(lane, before, after)])?;
                 row.add(diff_name(*tool), &sample);
             }

@@ -20,7 +20,7 @@ pub(crate) const GIT_REF: &str = "git-ref restore";
 pub(super) fn ten(bench: &mut Bench<'_>) -> Result<Row> {
     let mut row = Row::new(Kind::RollbackTen);
     let mut git = git_twin(bench)?;
-    for round in 0..bench.rounds_max() {
+    for round in bench.rounds() {
         if bench.has(Tool::Belay) && bench.is_due(Tool::Belay, round) {
             belay_ten(bench, &mut row)?;
         }
@@ -69,7 +69,7 @@ pub(super) fn half(bench: &mut Bench<'_>) -> Result<Row> {
     let list = bench.path("half.txt");
     edits::write_dirs(&list, &dirs)?;
     let mut peers = HalfPeers::new(bench, &dirs, &list)?;
-    for round in 0..bench.rounds_max() {
+    for round in bench.rounds() {
         if bench.has(Tool::Belay) && bench.is_due(Tool::Belay, round) {
             belay_half(bench, &mut row, &dirs)?;
         }
@@ -100,7 +100,7 @@ fn belay_half(bench: &mut Bench<'_>, row: &mut Row, dirs: &[PathBuf]) -> Result<
     Ok(())
 }
 
-fn captured_by_belay(bench: &mut Bench<'_>) -> Result<String> {
+pub(super) fn captured_by_belay(bench: &mut Bench<'_>) -> Result<String> {
     let lane = bench.lane(Tool::Belay).expect("the caller saw the lane");
     if !lane.has_captured() {
         lane.reset()?;

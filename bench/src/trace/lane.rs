@@ -6,7 +6,6 @@ use std::process::Command;
 
 use clap::ValueEnum;
 
-use super::Args;
 use crate::error::{Doing, Error, Result};
 use crate::measure;
 use crate::place::{Fs, Place};
@@ -33,6 +32,16 @@ impl Who {
     }
 }
 
+/// What a lane is made from.
+pub(crate) struct Ground<'a> {
+    /// Where the workspaces are.
+    pub(crate) data: &'a Path,
+    /// Where copies and images go, if not there.
+    pub(crate) scratch: Option<&'a Path>,
+    /// A release build of belay.
+    pub(crate) belay: &'a Path,
+}
+
 /// A place with workspaces, belay's home and somebody who owns them.
 pub(crate) struct Lane {
     pub(crate) who: Who,
@@ -44,8 +53,8 @@ pub(crate) struct Lane {
 
 impl Lane {
     /// Makes the place, or says why it cannot be had.
-    pub(crate) fn new(who: Who, args: &Args) -> Result<std::result::Result<Lane, String>> {
-        let scratch = args.scratch.clone().unwrap_or_else(|| args.data.clone());
+    pub(crate) fn new(who: Who, ground: &Ground<'_>) -> Result<std::result::Result<Lane, String>> {
+        let scratch = ground.scratch.unwrap_or(ground.data).to_owned();
         let place = match Place::new(Fs::Ext4, &scratch, WORKSPACE_BYTES)? {
             Ok(place) => place,
             Err(reason) => return Ok(Err(reason)),
@@ -54,8 +63,8 @@ impl Lane {
             Who::Root => None,
             Who::User => Some(test_user()?),
         };
-        let belay = args.belay.canonicalize().doing("find", &args.belay)?;
-        let lane = Lane { who, place, ids, belay, data: args.data.clone() };
+        let belay = ground.belay.canonicalize().doing("find", ground.belay)?;
+        let lane = Lane { who, place, ids, belay, data: ground.data.to_owned() };
         std::fs::create_dir(lane.path("home")).doing("create", &lane.path("home"))?;
         // The user may have no way to where the build lies.
         let copy = lane.path("belay");

@@ -81,7 +81,7 @@ pub(crate) fn memory(lane: &Lane, events: u64) -> Result<Vec<Finding>> {
     let mut child = run.spawn().map_err(start_error)?;
     let mut peak = 0;
     while child.try_wait().map_err(start_error)?.is_none() {
-        peak = peak.max(supervisors_peak());
+        peak = peak.max(supervisors_peak(child.id()));
         std::thread::sleep(Duration::from_millis(50));
     }
     let took = begun.elapsed();
@@ -94,8 +94,8 @@ pub(crate) fn memory(lane: &Lane, events: u64) -> Result<Vec<Finding>> {
     }])
 }
 
-/// The greatest memory that any supervisor on this machine ever had, in bytes.
-fn supervisors_peak() -> u64 {
+/// The greatest memory that the supervisor which this process started ever had, in bytes.
+fn supervisors_peak(parent: u32) -> u64 {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let supervisors = processes.filter(|path| {
         std::fs::read(path.join("cmdline"))
@@ -103,8 +103,12 @@ fn supervisors_peak() -> u64 {
     });
     let peak = |path: std::path::PathBuf| {
         let text = std::fs::read_to_string(path.join("status")).ok()?;
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
+        let number = |name: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok()
+        };
+        let is_ours = number("PPid:")? == u64::from(parent);
+        number("VmHWM:").filter(|_| is_ours).map(|kilobytes| kilobytes * 1024)
     };
     supervisors.filter_map(peak).max().unwrap_or(0)
 }

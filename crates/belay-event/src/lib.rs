@@ -128,6 +128,9 @@ pub struct Rewound {
     pub from: String,
     /// The snapshot that was restored.
     pub to: String,
+    /// What it is called by its slot in a pool, where it has one: `cp-3`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
     /// How many paths were changed.
     pub changed: u64,
 }

@@ -58,6 +58,17 @@ pub enum FileSource {
     Inotify,
 }
 
+impl FileSource {
+    /// The source as it is printed and recorded.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileSource::None => "none",
+            FileSource::Fanotify => "fanotify",
+            FileSource::Inotify => "inotify",
+        }
+    }
+}
+
 /// A protection that is weaker than it could be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Degraded {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use belay_sys::{Attributes, Step};
@@ -19,11 +20,12 @@ use crate::policy::{Access, Identity, Kept, Limits, Network, Policy, Replaced, S
 const COPY_BYTES_MAX: u64 = 64 << 20;
 /// Where private copies are made; taken away before the program starts.
 const PRIVATE: &str = ".private";
-const HIDDEN_FILE: &str = ".private/hidden-file";
-const HIDDEN_DIRECTORY: &str = ".private/hidden-directory";
+/// What is shown instead of something hidden; it stays, so that what comes to be seen again can be hidden again.
+const HIDDEN_FILE: &str = "dev/.hidden";
+const HIDDEN_DIRECTORY: &str = "dev/.hidden-directory";
 const READ_ONLY: Attributes = Attributes { read_only: true, no_exec: false, devices: false };
 const WRITABLE: Attributes = Attributes { read_only: false, no_exec: false, devices: false };
-/// Parts of `/proc` through which the owner of the machine's files could change the machine.
+/// Parts of `/proc` through which whoever owns the machine's files could change the machine; for root there are more.
 const PROC_READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 const PROC_HIDDEN: [&str; 6] = ["acpi", "kcore", "keys", "key-users", "scsi", "timer_list"];
 const DEVICES: [&str; 6] = ["full", "null", "random", "tty", "urandom", "zero"];
@@ -120,6 +122,7 @@ impl Composer {
         }
         self.directory(PRIVATE, 0o755);
         self.steps.push(Step::Mount { kind: plain("tmpfs"), options, to: plain(PRIVATE), attributes: WRITABLE });
+        self.directory("dev", 0o755);
         self.steps.push(Step::File { path: plain(HIDDEN_FILE), mode: 0, bytes: Vec::new() });
         self.directory(HIDDEN_DIRECTORY, 0);
         Ok(())
@@ -129,21 +132,17 @@ impl Composer {
         self.directory("proc", 0o755);
         let attributes = Attributes { no_exec: true, ..WRITABLE };
         self.steps.push(Step::Mount { kind: plain("proc"), options: Vec::new(), to: plain("proc"), attributes });
-        for name in PROC_READ_ONLY.into_iter().filter(|name| Path::new("/proc").join(name).exists()) {
-            let path = plain(&format!("proc/{name}"));
+        for part in parts_of_proc() {
+            let path = plain(&format!("proc/{}", part.name));
             let attributes = Attributes { read_only: true, no_exec: true, devices: false };
-            self.steps.push(Step::BindWithin { from: path.clone(), to: path, attributes });
-        }
-        for name in PROC_HIDDEN {
-            let path = Path::new("/proc").join(name);
-            if path.exists() {
-                self.mask(plain(&format!("proc/{name}")), path.is_dir());
+            match part.hidden {
+                true => self.mask(path, part.directory),
+                false => self.steps.push(Step::BindWithin { from: path.clone(), to: path, attributes }),
             }
         }
     }
 
     fn devices(&mut self, terminal: Option<&Path>) -> Result<()> {
-        self.directory("dev", 0o755);
         let mut nodes: Vec<(PathBuf, &str)> = Vec::new();
         nodes.extend(DEVICES.iter().map(|name| (Path::new("/dev").join(name), *name)));
         nodes.extend(terminal.map(|terminal| (terminal.to_owned(), "console")));
@@ -316,6 +315,52 @@ impl Composer {
         self.steps.push(Step::Seal(plain("")));
         self.steps.push(Step::EnterRoot);
     }
+}
+
+/// A part of `/proc` that is about the machine and not about a process.
+struct PartOfProc {
+    name: String,
+    directory: bool,
+    hidden: bool,
+}
+
+/// The parts that cannot be left as they are.
+///
+/// Root stays the owner of all of them, whom the kernel lets write without asking for a capability: of what nobody else
+/// may read nothing is left, and the rest can only be read.
+fn parts_of_proc() -> Vec<PartOfProc> {
+    let is_root = belay_sys::is_root();
+    let part = |name: String| {
+        let found = fs::symlink_metadata(Path::new("/proc").join(&name)).ok().filter(|found| !found.is_symlink())?;
+        let (mode, directory) = (found.mode(), found.is_dir());
+        let hidden = PROC_HIDDEN.contains(&name.as_str()) || (is_root && mode & 0o004 == 0);
+        let changes = PROC_READ_ONLY.contains(&name.as_str()) || (is_root && (directory || mode & 0o222 != 0));
+        (hidden || changes).then_some(PartOfProc { name, directory, hidden })
+    };
+    let names: Vec<String> = match is_root {
+        true => {
+            let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+            let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+            names.filter(|name| !name.starts_with(|first: char| first.is_ascii_digit())).collect()
+        }
+        false => PROC_READ_ONLY.into_iter().chain(PROC_HIDDEN).map(str::to_owned).collect(),
+    };
+    names.into_iter().filter_map(part).collect()
+}
+
+/// The step that lays a place over the tree beneath it once more, if somebody outside took it away there.
+///
+/// The kernel takes a mount away from every namespace in which its place is removed or another file renamed to it.
+pub(crate) fn cover(place: &Place) -> Result<Option<Step>> {
+    let to = relative(&place.path)?;
+    let (from, attributes) = match (place.access, place.beneath) {
+        (_, None | Some(Access::Empty | Access::Hidden)) => return Ok(None),
+        (Access::Read, _) => (to.clone(), READ_ONLY),
+        (Access::Write, _) => (to.clone(), WRITABLE),
+        (Access::Hidden, _) => (plain(if place.directory { HIDDEN_DIRECTORY } else { HIDDEN_FILE }), READ_ONLY),
+        (Access::Private | Access::Empty, _) => return Ok(None),
+    };
+    Ok(Some(Step::Cover { from, to, attributes }))
 }
 
 /// An overlay's lower directories are separated by colons.

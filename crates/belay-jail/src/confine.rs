@@ -14,7 +14,10 @@ use belay_sys::{
     HeldProgram, Limited, Namespaces, Recipe, Refusals, RunningProgram, Stage, StartError, Step, hold_sandboxed,
 };
 
+use rustix::fs::FileType;
+
 use crate::compose::{self, plain, text_of};
+use crate::covers::Covers;
 use crate::error::{Error, Result};
 use crate::filter;
 use crate::places::{self, Layout};
@@ -35,8 +38,8 @@ pub struct Launch {
     pub directory: PathBuf,
     /// Standard input, output and error; ours if there are none.
     pub stdio: Option<[OwnedFd; 3]>,
-    /// Whether it leads a session of its own, with standard input as its terminal if that is one.
-    pub session: bool,
+    /// Whether it leads a process group of its own, in the foreground of our terminal if we have one.
+    pub foreground: bool,
     /// Whether it is killed when the thread that starts it ends.
     pub dies_with_parent: bool,
     /// The process that will trace it, if that is not ours.
@@ -61,6 +64,7 @@ pub struct Held {
     layers: Vec<Layer>,
     degraded: Vec<String>,
     name: String,
+    covers: Option<Covers>,
 }
 
 /// A confined program that was released; dropping it ends it and everything that it started.
@@ -71,6 +75,7 @@ pub struct Running {
 
 /// Starts a program under a policy and holds it; `place` may put it into a control group by its number.
 pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<()>) -> Result<Held> {
+    refuse_directories(launch.stdio.as_ref())?;
     let layout = places::layout(policy)?;
     let rights = Rights::probe();
     let mut degraded: Vec<String> = match &rights {
@@ -107,12 +112,13 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     let ending = std::mem::take(&mut recipe.steps);
     recipe.steps = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
     recipe.steps.extend(ending.iter().cloned());
-    seal(&mut recipe.steps, rights.is_some(), policy.tells_refusals)?;
+    seal(&mut recipe.steps, rights.is_some(), policy.tells_refusals, true)?;
     let failure = match hold_sandboxed(&recipe, &place) {
         Ok(program) => {
             let mut layers = vec![Layer::Namespaces, Layer::Filter];
             layers.extend(rights.map(|_| Layer::Landlock));
-            return Ok(Held { program, layers, degraded, name });
+            let covers = Covers::of(&layout, &program)?;
+            return Ok(Held { program, layers, degraded, name, covers });
         }
         Err(failure) => failure,
     };
@@ -134,9 +140,10 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     recipe.steps.push(Step::NoNewPrivileges);
     recipe.steps.extend(rules_of_machine(&layout, policy, rights)?);
     recipe.steps.extend(ending);
-    seal(&mut recipe.steps, true, policy.tells_refusals)?;
+    // Without a network of its own, a program that shall have none makes no sockets but those of this machine's files.
+    seal(&mut recipe.steps, true, policy.tells_refusals, policy.network == Network::Shared)?;
     let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
-    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name })
+    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name, covers: None })
 }
 
 /// Variables that tell the program where it finds what is shown to it.
@@ -197,10 +204,11 @@ fn prepare(launch: Launch) -> Result<Recipe> {
             .map(|(name, value)| text_of(&[name, &b"="[..], value].concat()))
             .collect::<Result<_>>()?,
         stdio: launch.stdio,
-        session: launch.session,
+        foreground: launch.foreground,
         dies_with_parent: launch.dies_with_parent,
         tracer: launch.tracer,
         hand_over: None,
+        enter: None,
     })
 }
 
@@ -218,22 +226,36 @@ fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Op
 }
 
 /// Whatever cannot be undone comes last.
-fn seal(steps: &mut Vec<Step>, landlock: bool, tells_refusals: bool) -> Result<()> {
+fn seal(steps: &mut Vec<Step>, landlock: bool, tells_refusals: bool, network: bool) -> Result<()> {
     if landlock {
         steps.push(Step::Restrict);
     }
     steps.push(Step::DropCapabilities);
     // Outside of the namespaces root stays root, and a file that runs as its owner would outlive the jail.
-    let set_uid_files = !belay_sys::is_root();
-    let (told, silent): (Vec<_>, Vec<_>) = filter::programs(set_uid_files)?
-        .into_iter()
-        .partition(|(errno, _)| tells_refusals && *errno == filter::FORBIDDEN);
+    let allowed = filter::Allowed { set_uid_files: !belay_sys::is_root(), network };
+    let (told, silent): (Vec<_>, Vec<_>) =
+        filter::programs(allowed)?.into_iter().partition(|(errno, _)| tells_refusals && *errno == filter::FORBIDDEN);
     steps.extend(silent.into_iter().map(|(_, program)| Step::Filter(program)));
     steps.extend(told.into_iter().map(|(errno, otherwise)| {
         let program = filter::told(&otherwise, errno);
         Step::Notify { program, otherwise }
     }));
     Ok(())
+}
+
+/// A directory would be a way out that no rule knows of, by all paths that begin at it.
+fn refuse_directories(streams: Option<&[OwnedFd; 3]>) -> Result<()> {
+    let own = [rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr()];
+    let streams = streams.map_or(own, |given| given.each_ref().map(AsFd::as_fd));
+    let is_directory = |stream: BorrowedFd<'_>| {
+        let found = rustix::fs::fstat(stream);
+        found.is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+    };
+    let names = ["input", "output", "error"];
+    match streams.into_iter().zip(names).find(|(stream, _)| is_directory(*stream)) {
+        Some((_, name)) => Err(Error::DirectoryAsStream { name }),
+        None => Ok(()),
+    }
 }
 
 fn terminal_of(stream: BorrowedFd<'_>) -> Option<PathBuf> {
@@ -249,7 +271,7 @@ fn rules_of_root(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
         rule("/proc", rights.use_files()),
         rule("/dev", rights.use_files()),
         rule("/dev/shm", rights.write()),
-        Step::AllowStreams { access: rights.write_file() },
+        streams(rights),
     ];
     for place in &layout.places {
         if matches!(place.access, Access::Write | Access::Private | Access::Empty) {
@@ -260,13 +282,18 @@ fn rules_of_root(layout: &Layout, rights: &Rights) -> Result<Vec<Step>> {
     Ok(steps)
 }
 
+/// The standard streams by their names; a file that was given to be read must not be written through them.
+fn streams(rights: &Rights) -> Step {
+    let (read, write) = (rights.read_stream(), rights.write_stream());
+    Step::AllowStreams { read, write, device: rights.write_file() }
+}
+
 /// Rules for the machine's own root, where nothing is private and nothing beneath a grant can be hidden.
 fn rules_of_machine(layout: &Layout, policy: &Policy, rights: &Rights) -> Result<Vec<Step>> {
     let rule = |path: &Path, access| -> Result<Step> {
         Ok(Step::Allow { path: text_of(path.as_os_str().as_bytes())?, access })
     };
-    let streams = Step::AllowStreams { access: rights.write_file() };
-    let mut steps = vec![rule(Path::new("/proc"), rights.read())?, streams];
+    let mut steps = vec![rule(Path::new("/proc"), rights.read())?, streams(rights)];
     for device in ["full", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"] {
         let path = Path::new("/dev").join(device);
         let access = if path.is_dir() { rights.write() } else { rights.write_file() };
@@ -290,9 +317,10 @@ fn rules_of_machine(layout: &Layout, policy: &Policy, rights: &Rights) -> Result
 
 /// What the policy asks for and rules on paths cannot do.
 fn beyond_landlock(policy: &Policy, layout: &Layout) -> Vec<String> {
-    let mut missing = Vec::new();
+    let mut missing =
+        vec!["modes, owners, times and attributes of files elsewhere can be changed, and files be seen".to_owned()];
     if policy.network == Network::None {
-        missing.push("the network is the machine's, although the policy says none".to_owned());
+        missing.push("there is no loopback interface: no socket can be made but those with a path".to_owned());
     }
     for place in &layout.places {
         let path = place.path.display();
@@ -354,10 +382,12 @@ fn describe(step: &Step) -> String {
             format!("make /{}", show(path))
         }
         Step::Bind { from, to, .. } => format!("show {} at /{}", show(from), show(to)),
-        Step::BindWithin { from, to, .. } => format!("show /{} at /{}", show(from), show(to)),
+        Step::BindWithin { from, to, .. } | Step::Cover { from, to, .. } => {
+            format!("show /{} at /{}", show(from), show(to))
+        }
         Step::Mount { kind, to, .. } => format!("mount {} at /{}", show(kind), show(to)),
         Step::Seal(path) | Step::Detach(path) | Step::Remove(path) => format!("finish /{}", show(path)),
-        Step::EnterRoot => "enter the root".to_owned(),
+        Step::EnterRoot | Step::OpenRoot => "enter the root".to_owned(),
         Step::ChangeDirectory(path) => format!("change to {}", show(path)),
         Step::Limit { resource, maximum } => format!("limit {resource:?} to {maximum}"),
         Step::DropCapabilities => "give up privileges".to_owned(),
@@ -383,6 +413,11 @@ impl Held {
     /// Where its refused calls are told, if the policy says so and the kernel can.
     pub fn take_refusals(&mut self) -> Option<Refusals> {
         self.program.take_refusals()
+    }
+
+    /// What must be mended while it runs, if anything of a tree that others change is hidden or protected.
+    pub fn take_covers(&mut self) -> Option<Covers> {
+        self.covers.take()
     }
 
     /// What keeps it in.

@@ -35,6 +35,12 @@ pub enum Error {
         /// Its size.
         bytes: u64,
     },
+    /// A standard stream is a directory.
+    #[error("standard {name} is a directory, through which a confined program could reach everything")]
+    DirectoryAsStream {
+        /// Which stream.
+        name: &'static str,
+    },
     /// Neither namespaces nor Landlock can be had.
     #[error("this machine offers neither namespaces nor Landlock: {why}")]
     Unavailable {

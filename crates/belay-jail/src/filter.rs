@@ -68,19 +68,23 @@ mod numbers {
         io_uring_register = SYS_io_uring_register,
         kexec_load = SYS_kexec_load, kexec_file_load = SYS_kexec_file_load, init_module = SYS_init_module,
         finit_module = SYS_finit_module, delete_module = SYS_delete_module, reboot = SYS_reboot,
-        swapon = SYS_swapon, swapoff = SYS_swapoff, acct = SYS_acct, quotactl = SYS_quotactl, syslog = SYS_syslog,
+        swapon = SYS_swapon, swapoff = SYS_swapoff, acct = SYS_acct, quotactl = SYS_quotactl,
+        quotactl_fd = SYS_quotactl_fd, syslog = SYS_syslog,
         settimeofday = SYS_settimeofday, clock_settime = SYS_clock_settime, clock_adjtime = SYS_clock_adjtime,
         sethostname = SYS_sethostname, setdomainname = SYS_setdomainname, vhangup = SYS_vhangup,
         open_by_handle_at = SYS_open_by_handle_at, fanotify_init = SYS_fanotify_init, kcmp = SYS_kcmp,
         ioctl = SYS_ioctl, socket = SYS_socket,
     }
+    /// Since Linux 6.15, with one number on every architecture; the library does not know it yet.
+    #[allow(non_upper_case_globals)]
+    pub(super) const open_tree_attr: libc::c_long = 467;
 }
 
 /// Every call that is refused.
 pub const DENIED_CALLS: &[DeniedCall] = denied! {
     mount EPERM MOUNTS "", umount2 EPERM MOUNTS "", pivot_root EPERM MOUNTS "", chroot EPERM MOUNTS "",
     move_mount EPERM MOUNTS "", open_tree EPERM MOUNTS "", fsopen EPERM MOUNTS "", fsconfig EPERM MOUNTS "",
-    fsmount EPERM MOUNTS "", fspick EPERM MOUNTS "", mount_setattr EPERM MOUNTS "",
+    fsmount EPERM MOUNTS "", fspick EPERM MOUNTS "", mount_setattr EPERM MOUNTS "", open_tree_attr EPERM MOUNTS "",
     unshare EPERM NAMESPACES "", setns EPERM NAMESPACES "",
     clone EPERM NAMESPACES "with a flag that makes a namespace",
     clone3 ENOSYS NAMESPACES "",
@@ -89,12 +93,13 @@ pub const DENIED_CALLS: &[DeniedCall] = denied! {
     io_uring_setup ENOSYS RING "", io_uring_enter ENOSYS RING "", io_uring_register ENOSYS RING "",
     kexec_load EPERM KERNEL "", kexec_file_load EPERM KERNEL "", init_module EPERM KERNEL "",
     finit_module EPERM KERNEL "", delete_module EPERM KERNEL "", reboot EPERM KERNEL "", swapon EPERM KERNEL "",
-    swapoff EPERM KERNEL "", acct EPERM KERNEL "", quotactl EPERM KERNEL "", syslog EPERM KERNEL "",
+    swapoff EPERM KERNEL "", acct EPERM KERNEL "", quotactl EPERM KERNEL "", quotactl_fd EPERM KERNEL "",
+    syslog EPERM KERNEL "",
     settimeofday EPERM KERNEL "", clock_settime EPERM KERNEL "", clock_adjtime EPERM KERNEL "",
     sethostname EPERM KERNEL "", setdomainname EPERM KERNEL "", vhangup EPERM KERNEL "",
     open_by_handle_at EPERM OUTSIDE "", fanotify_init EPERM OUTSIDE "",
     ioctl EPERM TERMINAL "TIOCSTI and TIOCLINUX",
-    socket EPERM SURFACE "AF_ALG, AF_VSOCK",
+    socket EPERM SURFACE "of another family than AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK",
 };
 
 /// What is refused about a call of this name, if anything.
@@ -114,15 +119,26 @@ const NAMESPACE_FLAGS: [u64; 8] = [
     0,
 ];
 
+/// What a filter allows beyond the list.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowed {
+    /// Whether a file can be given the bit that makes it run as its owner.
+    pub(crate) set_uid_files: bool,
+    /// Whether there are sockets that lead beyond this machine's files.
+    pub(crate) network: bool,
+}
+
 /// Programs for the kernel, one for each answer; all of them are asked and the strictest wins.
-///
-/// With `set_uid_files` false, no file can be given the bit that makes it run as its owner.
-pub(crate) fn programs(set_uid_files: bool) -> Result<Vec<(i32, Vec<Instruction>)>> {
+pub(crate) fn programs(allowed: Allowed) -> Result<Vec<(i32, Vec<Instruction>)>> {
     let mut by_errno: BTreeMap<i32, BTreeMap<c_long, Vec<SeccompRule>>> = BTreeMap::new();
     for call in DENIED_CALLS {
         by_errno.entry(call.errno).or_default().insert(call.number, rules(call)?);
     }
-    if !set_uid_files {
+    if !allowed.network {
+        let other = rule(0, SeccompCmpOp::Ne, libc::AF_UNIX as u64)?;
+        by_errno.entry(libc::EPERM).or_default().insert(libc::SYS_socket, vec![other]);
+    }
+    if !allowed.set_uid_files {
         for (number, argument) in MODE_ARGUMENTS {
             let bit = masked(*argument, u64::from(libc::S_ISUID))?;
             by_errno.entry(libc::EPERM).or_default().insert(*number, vec![bit]);
@@ -179,11 +195,17 @@ const MODE_ARGUMENTS: &[(c_long, u8)] = &[
 
 fn rules(call: &DeniedCall) -> Result<Vec<SeccompRule>> {
     const REQUESTS: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
-    const FAMILIES: [u64; 2] = [libc::AF_ALG as u64, libc::AF_VSOCK as u64];
+    const AFTER_INET: u64 = libc::AF_INET as u64 + 1;
+    const AFTER_INET6: u64 = libc::AF_INET6 as u64 + 1;
+    const AFTER_NETLINK: u64 = libc::AF_NETLINK as u64 + 1;
     match call.name {
         "clone" => NAMESPACE_FLAGS.into_iter().filter(|flag| *flag != 0).map(|flag| masked(0, flag)).collect(),
         "ioctl" => REQUESTS.into_iter().map(|request| equal(1, request)).collect(),
-        "socket" => FAMILIES.into_iter().map(|family| equal(0, family)).collect(),
+        "socket" => Ok(vec![
+            between(0, AFTER_INET, libc::AF_INET6 as u64 - 1)?,
+            between(0, AFTER_INET6, libc::AF_NETLINK as u64 - 1)?,
+            rule(0, SeccompCmpOp::Ge, AFTER_NETLINK)?,
+        ]),
         _ => Ok(Vec::new()),
     }
 }
@@ -195,6 +217,13 @@ fn masked(argument: u8, bits: u64) -> Result<SeccompRule> {
 
 fn equal(argument: u8, value: u64) -> Result<SeccompRule> {
     rule(argument, SeccompCmpOp::Eq, value)
+}
+
+fn between(argument: u8, least: u64, most: u64) -> Result<SeccompRule> {
+    let condition = |operation, value| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operation, value);
+    let conditions = [condition(SeccompCmpOp::Ge, least), condition(SeccompCmpOp::Le, most)];
+    let conditions = conditions.into_iter().collect::<std::result::Result<_, _>>().map_err(Error::Filter)?;
+    SeccompRule::new(conditions).map_err(Error::Filter)
 }
 
 fn rule(argument: u8, operation: SeccompCmpOp, value: u64) -> Result<SeccompRule> {
@@ -239,6 +268,8 @@ fn refuse_other_numbering() -> Vec<Instruction> {
 mod tests {
     use super::*;
 
+    const ORDINARY: Allowed = Allowed { set_uid_files: true, network: true };
+
     #[test]
     fn a_call_is_listed_once_and_says_why() {
         for call in DENIED_CALLS {
@@ -250,7 +281,7 @@ mod tests {
 
     #[test]
     fn only_what_is_forbidden_is_told() {
-        let all = programs(true).unwrap();
+        let all = programs(ORDINARY).unwrap();
         let (errno, program) = all.iter().find(|(errno, _)| *errno == FORBIDDEN).unwrap();
         let told = told(program, *errno);
         let count = |program: &[Instruction], operand| program.iter().filter(|each| each.operand == operand).count();
@@ -262,7 +293,7 @@ mod tests {
 
     #[test]
     fn there_is_a_program_for_each_answer() {
-        assert_eq!(programs(true).unwrap().len(), 2);
-        assert_eq!(programs(false).unwrap().len(), 2);
+        assert_eq!(programs(ORDINARY).unwrap().len(), 2);
+        assert_eq!(programs(Allowed { set_uid_files: false, network: false }).unwrap().len(), 2);
     }
 }

@@ -8,6 +8,7 @@
 
 mod compose;
 mod confine;
+mod covers;
 mod environment;
 mod error;
 mod filter;
@@ -18,6 +19,7 @@ mod rights;
 
 pub use belay_sys::{Refusals, Refused};
 pub use confine::{Held, Launch, Layer, Running, hold, merged, merged_writable};
+pub use covers::Covers;
 pub use environment::scrub;
 pub use error::{Error, Result};
 pub use filter::{DENIED_CALLS, DeniedCall, denied_call, name_of_call};

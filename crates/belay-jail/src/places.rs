@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -167,8 +166,8 @@ fn walk(path: &Path, links: &mut Vec<(PathBuf, PathBuf)>) -> Result<(PathBuf, Op
             Some(found) if found.is_symlink() => {
                 followed += 1;
                 if followed > LINKS_MAX {
-                    let source = io::Error::from_raw_os_error(libc::ELOOP);
-                    return Err(Error::Look { path: path.to_owned(), source });
+                    // Links that lead round in a circle lead to nothing.
+                    return Ok((real, None));
                 }
                 let text = fs::read_link(&real).map_err(|source| Error::Look { path: real.clone(), source })?;
                 links.push((real.clone(), text.clone()));
@@ -199,11 +198,18 @@ fn components(path: &Path) -> VecDeque<OsString> {
     path.components().filter_map(name).collect()
 }
 
-/// What is at a path; nothing if it cannot be reached, since then it cannot be shown either.
+/// What is at a path; nothing if it cannot be reached or named, since then it cannot be shown either.
 fn look(path: &Path) -> Result<Option<Metadata>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES)) => Ok(None),
+        Err(error)
+            if matches!(
+                error.raw_os_error(),
+                Some(libc::ENOENT | libc::ENOTDIR | libc::EACCES | libc::ENAMETOOLONG)
+            ) =>
+        {
+            Ok(None)
+        }
         Err(source) => Err(Error::Look { path: path.to_owned(), source }),
     }
 }

@@ -50,6 +50,17 @@ impl Rights {
         self.read() & self.write_file()
     }
 
+    /// Reading a file that is open for reading already.
+    pub(crate) fn read_stream(&self) -> u64 {
+        BitFlags::from(AccessFs::ReadFile).bits()
+    }
+
+    /// Writing a file that is open for writing already.
+    pub(crate) fn write_stream(&self) -> u64 {
+        let all = AccessFs::WriteFile | AccessFs::Truncate;
+        (all & AccessFs::from_all(self.abi)).bits()
+    }
+
     /// Using files that are there, making none.
     pub(crate) fn use_files(&self) -> u64 {
         let all: BitFlags<AccessFs> = AccessFs::from_file(self.abi) | AccessFs::from_read(self.abi);

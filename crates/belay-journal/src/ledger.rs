@@ -80,6 +80,12 @@ impl Ledger {
         Ok(head)
     }
 
+    /// A number that is another one as soon as another connection has written.
+    pub(crate) fn version(&mut self) -> Result<i64> {
+        let asked = self.connection.query_row("PRAGMA data_version", [], |row| row.get(0));
+        asked.map_err(Error::database("read"))
+    }
+
     /// Brings the write-ahead log into the database, as far as readers let it.
     pub(crate) fn settle(&self) -> rusqlite::Result<()> {
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))

@@ -53,33 +53,6 @@ pub fn recover_with(dir: &Path, key: Key, at: At, known: Vec<Event>) -> Result<H
     Ok(head)
 }
 
-/// Adds events to a record that no process keeps open, and begins it if there is none; with `seal` they are signed and
-/// durable when this returns.
-pub fn append(dir: &Path, run: &str, key: Key, events: &[Event], seal: bool) -> Result<()> {
-    let path = dir.join(EXEC_LINES);
-    let mut options = OpenOptions::new();
-    let mut file = options.append(true).create(true).mode(0o600).open(&path).map_err(Error::file("open", &path))?;
-    // Somebody who adds is done in a moment.
-    rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(|_| Error::Busy)?;
-    let mut ledger = match dir.join(schema::DATABASE).exists() {
-        true => {
-            let (state, _) = replay(&Reader::open(dir)?)?;
-            if state.ended {
-                return Err(Error::Closed);
-            }
-            Ledger::resume(schema::open_to_write(dir, false)?, key, state)?
-        }
-        false => Ledger::create(schema::open_to_write(dir, true)?, run, key)?,
-    };
-    let mut lines = Vec::new();
-    ledger.commit(events, &mut lines).map_err(Error::database("write"))?;
-    file.write_all(&lines).map_err(Error::file("write", &path))?;
-    if seal {
-        ledger.seal(false)?;
-    }
-    Ok(())
-}
-
 /// Writes `exec.jsonl` anew from the events.
 pub(crate) fn rewrite_lines(dir: &Path) -> Result<()> {
     let (state, mut lines) = replay(&Reader::open(dir)?)?;
@@ -92,7 +65,7 @@ pub(crate) fn rewrite_lines(dir: &Path) -> Result<()> {
 }
 
 /// The fold over the whole record, and the lines of the commands that ended.
-fn replay(reader: &Reader) -> Result<(State, Vec<u8>)> {
+pub(crate) fn replay(reader: &Reader) -> Result<(State, Vec<u8>)> {
     let (mut state, mut lines) = (State::default(), Vec::new());
     reader.walk(|entry| {
         if let Effect::Ended(running, exit) = state.observe(&entry.event) {

@@ -105,7 +105,7 @@ impl State {
                 return running.map_or(Effect::None, |running| Effect::Ended(running, exit));
             }
             What::Snapshot(taken) if taken.snapshot.is_some() => return self.snapshot(event.at, taken),
-            What::Rewound(rewound) => self.rewound = Some(rewound.to.clone()),
+            What::Rewound(rewound) => self.rewound = Some(rewound.checkpoint.as_ref().unwrap_or(&rewound.to).clone()),
             What::RunEnded(_) => self.ended = true,
             What::RunStarted(_) | What::Snapshot(_) | What::Lost(_) | What::Degraded(_) => {}
             What::Denied(_) | What::Storm(_) => {}

@@ -57,7 +57,11 @@ impl Error {
                 Some("Nothing was changed. snapshots_history tells which snapshots hold a path.")
             }
             Session::OutsideWorkspace { .. } => Some("Paths are relative to the workspace, or absolute and inside it."),
-            Session::LabelInUse { .. } => Some("Nothing was overwritten. Choose another name."),
+            Session::Repository { .. } => Some(
+                "No ref was written and no file was changed. With agents.named = \"store\" such states live in belay's store.",
+            ),
+            Session::BadRefName { .. } => Some("Nothing was written. Choose another name."),
+            Session::LabelInUse { .. } | Session::RefExists(_) => Some("Nothing was overwritten. Choose another name."),
             Session::RollbackBusy => Some("Try again in a moment."),
             Session::NeedsConsent(_) => Some(
                 "A person may allow it with `belay snapshot --yes-really`. Start the server inside a project instead.",

@@ -5,12 +5,15 @@
 //! recorded twice, however often it is told.
 
 mod memory;
+mod put_back;
 mod record;
+mod unhooked;
 
 use std::path::Path;
 
 use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, SnapshotTaken, What};
 use belay_store::{Change, FileType, Kind as EntryKind, LockMode, Scope};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Origin, Snapshot};
@@ -19,9 +22,10 @@ use crate::workspace::{Work, Workspace};
 use memory::{Memory, OpenCall};
 
 pub use memory::Missed;
+pub use unhooked::Unhooked;
 
 /// Something that an agent told.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentWord {
     /// Which agent: `claude`, `codex`, …
     pub agent: String,
@@ -34,7 +38,8 @@ pub struct AgentWord {
 }
 
 /// What an agent did, or is about to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum AgentDeed {
     /// The user asked for something.
     Prompt(String),
@@ -76,9 +81,23 @@ const PREVIEW_CHARS_MAX: usize = 160;
 /// Paths of one tool call that are recorded; what changes more is told as directories by the log anyway.
 const CHANGES_MAX: usize = 20_000;
 
+/// How a word is heard.
+#[derive(Clone, Copy)]
+struct Ear<'a> {
+    work: Work<'a>,
+    /// It is known that the files are as in the latest snapshot.
+    unchanged: bool,
+}
+
 impl Workspace<'_> {
     /// Takes in what an agent told.
     pub fn hear(&self, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
+        self.hear_after(word, false, work)
+    }
+
+    /// The same, some time after it was told; `unchanged` says that at that time the files were as in the latest snapshot.
+    pub(crate) fn hear_after(&self, word: &AgentWord, unchanged: bool, work: Work<'_>) -> Result<Heard> {
+        let ear = Ear { work, unchanged };
         let lock = self.file("agents.lock");
         let _held = self.home.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
         let mut memory = Memory::read(self, &word.session)?;
@@ -86,18 +105,20 @@ impl Workspace<'_> {
         if memory.has_heard(word, now) {
             return Ok(Heard { again: true, turn: memory.turn, ..Heard::default() });
         }
+        let between = memory.is_between_calls();
         let heard = match &word.deed {
-            AgentDeed::Prompt(prompt) => self.hear_prompt(&mut memory, word, prompt, work),
-            AgentDeed::ToolStart { id, tool, what } => self.hear_start(&mut memory, word, [id, tool, what], work),
-            AgentDeed::ToolEnd { id, failed } => self.hear_end(&mut memory, word, id, *failed, work),
-            AgentDeed::TurnEnd => self.hear_turn_end(&mut memory, word, work),
-            AgentDeed::Other(what) => self.hear_other(&mut memory, what, work),
+            AgentDeed::Prompt(prompt) => self.hear_prompt(&mut memory, word, prompt, ear),
+            AgentDeed::ToolStart { id, tool, what } => self.hear_start(&mut memory, word, [id, tool, what], ear),
+            AgentDeed::ToolEnd { id, failed } => self.hear_end(&mut memory, word, id, *failed, ear),
+            AgentDeed::TurnEnd => self.hear_turn_end(&mut memory, word, ear),
+            AgentDeed::Other(what) => self.hear_other(&mut memory, what, ear),
         }?;
+        self.notice(&mut memory, word, between, &heard)?;
         memory.write(self)?;
         Ok(heard)
     }
 
-    fn hear_prompt(&self, memory: &mut Memory, word: &AgentWord, prompt: &str, work: Work<'_>) -> Result<Heard> {
+    fn hear_prompt(&self, memory: &mut Memory, word: &AgentWord, prompt: &str, ear: Ear<'_>) -> Result<Heard> {
         self.begin_session(memory, word)?;
         let turns = self.timeline()?.snapshots().iter().filter_map(|snapshot| snapshot.cause.turn).max();
         let turn = turns.unwrap_or_default() + 1;
@@ -112,7 +133,7 @@ impl Workspace<'_> {
             cause: Cause { trigger: Some(shown), ..memory.cause() },
             ..SnapshotRequest::default()
         };
-        let snapshot = self.snapshot(&request, work)?.snapshot;
+        let snapshot = self.snapshot(&request, ear.work)?.snapshot;
         self.write_down(memory, vec![told(&snapshot, None)], false)?;
         Ok(Heard { turn: memory.turn, snapshot: Some(snapshot), again: false })
     }
@@ -125,12 +146,12 @@ impl Workspace<'_> {
         prompt.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(PREVIEW_CHARS_MAX).collect()
     }
 
-    fn hear_start(&self, memory: &mut Memory, word: &AgentWord, call: [&String; 3], work: Work<'_>) -> Result<Heard> {
+    fn hear_start(&self, memory: &mut Memory, word: &AgentWord, call: [&String; 3], ear: Ear<'_>) -> Result<Heard> {
         let [id, tool, what] = call;
         self.begin_session(memory, word)?;
         memory.commands += 1;
         let number = memory.commands;
-        let snapshot = self.if_changed(memory, Some(number), &format!("before {tool}: {what}"), work)?;
+        let snapshot = self.if_changed(memory, Some(number), &format!("before {tool}: {what}"), ear)?;
         let at = At::from(self.home.options.clock.now());
         let argv: Vec<Raw> =
             [tool, what].into_iter().filter(|word| !word.is_empty()).map(|w| Raw::from(w.as_str())).collect();
@@ -152,11 +173,11 @@ impl Workspace<'_> {
         Ok(Heard { snapshot, turn: memory.turn, again: false })
     }
 
-    fn hear_end(&self, memory: &mut Memory, word: &AgentWord, id: &str, failed: bool, work: Work<'_>) -> Result<Heard> {
+    fn hear_end(&self, memory: &mut Memory, word: &AgentWord, id: &str, failed: bool, ear: Ear<'_>) -> Result<Heard> {
         self.begin_session(memory, word)?;
-        let Some(call) = memory.close(id) else { return self.hear_other(memory, "a tool call", work) };
+        let Some(call) = memory.close(id) else { return self.hear_other(memory, "a tool call", ear) };
         let before = self.timeline()?.latest().cloned();
-        let snapshot = self.if_changed(memory, Some(call.number), &call.what, work)?;
+        let snapshot = self.if_changed(memory, Some(call.number), &call.what, ear)?;
         let mut events = Vec::new();
         if let (Some(before), Some(after)) = (&before, &snapshot) {
             // Where several are under way nobody can tell whose it is.
@@ -176,7 +197,11 @@ impl Workspace<'_> {
         Ok(Heard { snapshot, turn: memory.turn, again: false })
     }
 
-    fn hear_turn_end(&self, memory: &mut Memory, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
+    fn hear_turn_end(&self, memory: &mut Memory, word: &AgentWord, ear: Ear<'_>) -> Result<Heard> {
+        // Agents also end what never began, such as a list of their servers.
+        if memory.run.is_none() {
+            return self.hear_other(memory, "the end of a session", ear);
+        }
         self.begin_session(memory, word)?;
         // Without it what a person does afterwards would count as the turn's.
         let request = SnapshotRequest {
@@ -185,22 +210,25 @@ impl Workspace<'_> {
             cause: Cause { trigger: Some("the end of the turn".to_owned()), ..memory.cause() },
             ..SnapshotRequest::default()
         };
-        let snapshot = self.snapshot(&request, work)?.snapshot;
+        let snapshot = self.snapshot(&request, ear.work)?.snapshot;
         self.write_down(memory, vec![told(&snapshot, None)], true)?;
         self.update_session(memory, &snapshot)?;
         Ok(Heard { snapshot: Some(snapshot), turn: memory.turn, again: false })
     }
 
-    fn hear_other(&self, memory: &mut Memory, what: &str, work: Work<'_>) -> Result<Heard> {
-        let snapshot = self.if_changed(memory, None, what, work)?;
+    fn hear_other(&self, memory: &mut Memory, what: &str, ear: Ear<'_>) -> Result<Heard> {
+        let snapshot = self.if_changed(memory, None, what, ear)?;
         Ok(Heard { snapshot, turn: memory.turn, again: false })
     }
 
     /// Takes a snapshot unless the files are as in the latest one.
-    fn if_changed(&self, memory: &Memory, command: Option<u64>, why: &str, work: Work<'_>) -> Result<Option<Snapshot>> {
+    fn if_changed(&self, memory: &Memory, command: Option<u64>, why: &str, ear: Ear<'_>) -> Result<Option<Snapshot>> {
+        if ear.unchanged {
+            return Ok(None);
+        }
         let timeline = self.timeline()?;
         if let Some(latest) = timeline.latest()
-            && self.present(work)?.manifest().identity == latest.root
+            && self.present(ear.work)?.manifest().identity == latest.root
         {
             return Ok(None);
         }
@@ -211,7 +239,7 @@ impl Workspace<'_> {
             cause: Cause { trigger: Some(trigger), command, ..memory.cause() },
             ..SnapshotRequest::default()
         };
-        Ok(Some(self.snapshot(&request, work)?.snapshot))
+        Ok(Some(self.snapshot(&request, ear.work)?.snapshot))
     }
 }
 

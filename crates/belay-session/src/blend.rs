@@ -76,7 +76,15 @@ pub struct Brought {
 pub(crate) struct Meant<'a> {
     pub(crate) is_meant: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) is_doubtful: &'a dyn Fn(&[u8]) -> bool,
+    pub(crate) is_removed: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) suffix: &'a str,
+}
+
+impl<'a> Meant<'a> {
+    /// Nobody else had a hand in it.
+    fn wholly(is_meant: &'a dyn Fn(&[u8]) -> bool, suffix: &'a str) -> Meant<'a> {
+        Meant { is_meant, is_doubtful: &|_| false, is_removed: &|_| false, suffix }
+    }
 }
 
 impl Workspace<'_> {
@@ -86,7 +94,8 @@ impl Workspace<'_> {
         let captured = self.capture(Look { keep: Some(theirs.manifest()), ..Look::default() }, work)?;
         let now = Tree::stored(captured.manifest.clone());
         let scope = Scope::new(incoming.paths.clone());
-        let meant = Meant { is_meant: &|path| scope.contains(path), is_doubtful: &|_| false, suffix: &incoming.suffix };
+        let is_meant = |path: &[u8]| scope.contains(path);
+        let meant = Meant::wholly(&is_meant, &incoming.suffix);
         let merged = self.merged([&base, &now, &theirs], &meant)?;
         let is_uncaptured = |conflict: &Conflict| conflict.clash == Clash::NotCaptured;
         let (uncaptured, conflicts): (Vec<_>, Vec<_>) = merged.conflicts.into_iter().partition(is_uncaptured);
@@ -159,7 +168,7 @@ impl Workspace<'_> {
         let captured = self.capture(Look { keep: Some(&wanted), ..Look::default() }, work)?;
         let now = Tree::stored(captured.manifest.clone());
         let (base, wanted) = (Tree::stored(draft.now.manifest.clone()), Tree::stored(wanted));
-        let meant = Meant { is_meant: &|_| true, is_doubtful: &|_| false, suffix: &draft.incoming.suffix };
+        let meant = Meant::wholly(&|_| true, &draft.incoming.suffix);
         let merged = self.merged([&base, &now, &wanted], &meant)?;
         if merged.edits.is_empty() {
             return Ok(Brought { conflicts: merged.conflicts, outcome: None });
@@ -184,7 +193,7 @@ impl Workspace<'_> {
         let left = plan.left.into_iter().chain(applied.left).collect();
         let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
         let outcome = Outcome { kind, safety: Some(safety), target, changed, left, recovered };
-        still.release(&told(&outcome));
+        self.tell_rewound(still, &outcome, &plan.steps);
         self.tidy_store();
         Ok(Brought { conflicts: merged.conflicts, outcome: Some(outcome) })
     }
@@ -210,6 +219,7 @@ impl Workspace<'_> {
             changes: &changes,
             is_meant: meant.is_meant,
             is_doubtful: meant.is_doubtful,
+            is_removed: meant.is_removed,
             suffix: meant.suffix.as_bytes(),
         };
         let mut merged = merge(&trees, &inverse)?;
@@ -250,12 +260,13 @@ fn chosen(store: &Store, edits: &[Edit], choices: &HashMap<Vec<u8>, Choice>) -> 
     let left: Vec<&Edit> = edits.iter().filter(is_left).collect();
     let decide = |edit: &Edit| -> Option<Edit> {
         let within = || edits.iter().filter(|other| inside(&edit.path, &other.path));
+        let is_empty = |dir: &Edit| !edits.iter().any(|other| inside(&dir.path, &other.path));
         let has_left = left.iter().any(|other| inside(&edit.path, &other.path));
         match choices.get(&edit.path) {
             Some(Choice::Leave) => None,
             Some(Choice::Content(bytes)) => Some(with_content(store, edit, bytes)),
             None if edit.before.is_none() && is_dir(&edit.after) && within().next().is_some() => {
-                let comes = within().any(|other| !is_left(&other) && !is_dir(&other.after));
+                let comes = within().any(|other| !is_left(&other) && (!is_dir(&other.after) || is_empty(other)));
                 comes.then(|| edit.clone())
             }
             None if edit.after.is_none() && is_dir(&edit.before) && has_left => None,
@@ -283,6 +294,7 @@ pub(crate) fn told(outcome: &Outcome) -> event::Rewound {
         kind: outcome.kind.name().to_owned(),
         from: outcome.safety.as_ref().map(|safety| safety.id.clone()).unwrap_or_default(),
         to: outcome.target.id.clone(),
+        checkpoint: outcome.target.checkpoint(),
         changed: outcome.changed,
     }
 }

@@ -9,7 +9,7 @@ mod touched;
 
 use belay_store::{Applied, Change, Clash, Conflict, Faults, Left, Merged, MtimePolicy};
 
-use crate::blend::{Meant, change_of, paths_of, told, weigh};
+use crate::blend::{Meant, change_of, paths_of, weigh};
 use crate::error::{Error, Result};
 use crate::present::Tree;
 use crate::record::{Cause, Kind, Origin, RewindKind, Snapshot};
@@ -99,7 +99,7 @@ impl Workspace<'_> {
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
         let outcome = outcome(aim, safety, plan.left, applied, recovered);
-        still.release(&told(&outcome));
+        self.tell_rewound(still, &outcome, &plan.steps);
         self.tidy_store();
         Ok(Reverted { step: step.info, conflicts: merged.conflicts, outcome: Some(outcome) })
     }
@@ -120,6 +120,7 @@ impl Workspace<'_> {
         let meant = Meant {
             is_meant: &|path| step.touched.is_meant(path),
             is_doubtful: &|path| step.touched.is_doubtful(path),
+            is_removed: &|path| step.removed.iter().any(|removed| removed == path),
             suffix: &step.info.suffix,
         };
         let mut merged = self.merged([after.as_ref().unwrap_or(now), now, before], &meant)?;

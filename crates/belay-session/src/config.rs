@@ -75,7 +75,7 @@ pub struct Override {
 }
 
 /// Everything that the crate `belay` read for us.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     /// The user's file.
     pub user: Option<Text>,

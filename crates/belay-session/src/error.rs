@@ -351,6 +351,29 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// The workspace is not the top of a git repository.
+    #[error("{} is not the top of a git repository", .0.display())]
+    NoRepository(PathBuf),
+    /// The workspace's git repository cannot be read or written as it is.
+    #[error("the git repository cannot be used: {why}")]
+    Repository {
+        /// Why not.
+        why: String,
+    },
+    /// No ref has that name.
+    #[error("there is no ref {0}")]
+    UnknownRef(String),
+    /// A ref has that name already.
+    #[error("{0} exists already")]
+    RefExists(String),
+    /// Git allows no ref of that name.
+    #[error("{name:?} cannot be the name of a ref: {reason}")]
+    BadRefName {
+        /// The name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// Something is there already, and it is not overwritten.
     #[error("{} exists already", .0.display())]
     Exists(PathBuf),

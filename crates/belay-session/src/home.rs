@@ -25,11 +25,19 @@ pub struct HomeOptions {
     pub ids: Ids,
     /// The time zone in which the user says `14:30`.
     pub zone: TimeZone,
+    /// The user's own ignore rules for git.
+    pub git_ignore: Option<String>,
 }
 
 impl Default for HomeOptions {
     fn default() -> Self {
-        HomeOptions { algorithm: Algorithm::default(), clock: Clock::system(), ids: Ids::random(), zone: TimeZone::UTC }
+        HomeOptions {
+            algorithm: Algorithm::default(),
+            clock: Clock::system(),
+            ids: Ids::random(),
+            zone: TimeZone::UTC,
+            git_ignore: None,
+        }
     }
 }
 
@@ -114,6 +122,17 @@ impl Home {
         }
         self.check_list()?;
         Ok(None)
+    }
+
+    /// The identifier of the nearest known workspace at or above `dir`, if that is where it was.
+    pub(crate) fn holder(&self, dir: &Path) -> Result<Option<String>> {
+        let dir = dir.canonicalize().map_err(Error::path("open", dir))?;
+        let index = Index::read(self.disk())?;
+        let found = dir.ancestors().filter_map(Place::look).find_map(|place| {
+            let (identity, arrival) = recognise(&index.known, &place, &Place::look)?;
+            Some((arrival == Arrival::Known).then(|| identity.id.clone()))
+        });
+        Ok(found.flatten())
     }
 
     /// Keeps the recorded path of a workspace that is seen by another one, and refreshes a changed device number.

@@ -22,11 +22,13 @@ mod config;
 mod ephemeral;
 mod error;
 mod export;
+mod eyes;
 mod forget;
 mod fork;
 #[cfg(test)]
 #[path = "fuzz/tests.rs"]
 mod fuzz;
+mod git;
 mod history;
 mod home;
 mod identity;
@@ -43,6 +45,7 @@ mod profile;
 mod record;
 mod record_of_run;
 mod recover;
+mod resident;
 mod resolve;
 mod retention;
 mod rollback;
@@ -56,7 +59,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use agent::{AgentDeed, AgentWord, Heard, Missed};
+pub use agent::{AgentDeed, AgentWord, Heard, Missed, Unhooked};
 pub use archive::Packing;
 pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
@@ -70,8 +73,10 @@ pub use config::{Format, Layer, Override, Setting, Settings, Sources, Text};
 pub use ephemeral::Written;
 pub use error::{Error, Result};
 pub use export::Exported;
+pub use eyes::{Eyes, Lookout, Sight};
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
+pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
 pub use history::{Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
@@ -81,12 +86,13 @@ pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use recover::Interrupted;
+pub use resident::{Letter, Residence, Resident, Standing, Told, Want, reside};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
-    TerminalSize, ask_run, inherited, supervise,
+    TerminalSize, ask_run, inherited, lead_session, supervise,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -101,4 +107,7 @@ pub use belay_jail as jail;
 pub use belay_journal as journal;
 pub use belay_store as store;
 
-pub use belay_sys::{RawMode, catch_signals, is_findable, is_foreground, on_interrupt, terminal_size, wait_readable};
+pub use belay_sys::{
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, on_interrupt, survive_terminal, suspend_job,
+    suspend_self, terminal_size, wait_readable,
+};

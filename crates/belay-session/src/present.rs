@@ -8,6 +8,7 @@ use belay_store::{
 };
 
 use crate::error::{Error, Result};
+use crate::git::{Format, GitId, ObjectKind};
 use crate::record::Snapshot;
 use crate::snapshot::Look;
 use crate::workspace::{Work, Workspace};
@@ -17,6 +18,8 @@ pub struct Tree {
     /// The snapshot, unless this is the present.
     pub snapshot: Option<Snapshot>,
     source: Source,
+    /// How a repository names files, if the tree is compared with one of its own.
+    git: Option<Format>,
 }
 
 enum Source {
@@ -27,7 +30,22 @@ enum Source {
 impl Tree {
     /// A tree that the store holds, though no snapshot names it.
     pub(crate) fn stored(manifest: Manifest) -> Tree {
-        Tree { snapshot: None, source: Source::Stored(Box::new(manifest)) }
+        Tree { snapshot: None, source: Source::Stored(Box::new(manifest)), git: None }
+    }
+
+    /// The same, to be compared as the repository does.
+    pub(crate) fn named_by(self, git: Format) -> Tree {
+        Tree { git: Some(git), ..self }
+    }
+
+    /// Whether the tree is compared with one of a repository.
+    pub fn is_from_git(&self) -> bool {
+        self.git.is_some()
+    }
+
+    /// The name that the repository gives to a file with these bytes, if the tree is compared with one of a repository.
+    pub fn git_name(&self, bytes: &[u8]) -> Option<GitId> {
+        self.git?.name(ObjectKind::Blob, bytes).ok()
     }
 
     /// The tree's root, counts and identity.
@@ -70,6 +88,12 @@ pub struct Stored {
     _captured: Captured,
 }
 
+impl Stored {
+    pub(crate) fn named_by(self, git: Format) -> Stored {
+        Stored { tree: self.tree.named_by(git), ..self }
+    }
+}
+
 impl Workspace<'_> {
     /// The tree that is there now, with all its content in the store.
     pub fn stored(&self, work: Work<'_>) -> Result<Stored> {
@@ -82,7 +106,7 @@ impl Workspace<'_> {
     pub fn tree(&self, snapshot: &Snapshot) -> Result<Tree> {
         let damaged = |source| Error::Damaged { snapshot: snapshot.id.clone(), source };
         let manifest = Manifest::read(self.home.store(), &snapshot.manifest).map_err(damaged)?;
-        Ok(Tree { snapshot: Some(snapshot.clone()), source: Source::Stored(Box::new(manifest)) })
+        Ok(Tree { snapshot: Some(snapshot.clone()), source: Source::Stored(Box::new(manifest)), git: None })
     }
 
     /// The tree that is there now; nothing is written.
@@ -91,8 +115,13 @@ impl Workspace<'_> {
     }
 
     pub(crate) fn look(&self, look: Look<'_>, work: Work<'_>) -> Result<Tree> {
-        let preview = self.with_options(look, work, |options| preview(self.home.store(), options))?;
-        Ok(Tree { snapshot: None, source: Source::Present(Box::new(preview)) })
+        let watched = self.watched(&look);
+        let preview = self.with_options(watched.narrow(look), work, |options| preview(self.home.store(), options))?;
+        let key = preview.manifest.key(self.home.store());
+        if self.timeline()?.snapshots().iter().any(|snapshot| snapshot.manifest == key) {
+            watched.settle(key, preview.manifest.filter, preview.has_links);
+        }
+        Ok(Tree { snapshot: None, source: Source::Present(Box::new(preview)), git: None })
     }
 
     /// Every path in `scope` that differs.

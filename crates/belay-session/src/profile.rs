@@ -167,6 +167,12 @@ impl Profile {
         }
     }
 
+    /// Whether something of the workspace is hidden, by whatever kind of path.
+    pub fn hides_within(&self, ground: &Ground<'_>) -> bool {
+        let hides = |rule: &&Rule| rule.access == Access::Hidden && place(rule, ground).starts_with(ground.workspace);
+        self.rules.iter().any(|rule| hides(&rule))
+    }
+
     /// Every grant with the rule that it comes from; what nobody can change has none.
     fn grants(&self, ground: &Ground<'_>) -> Vec<(Grant, Option<&Rule>)> {
         let rule = |rule| (Grant::new(place(rule, ground), rule.access), Some(rule));

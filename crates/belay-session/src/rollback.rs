@@ -169,16 +169,12 @@ impl Workspace<'_> {
         tell(Stage::Restoring(&aim.target));
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
-        still.release(&belay_event::Rewound {
-            kind: aim.kind.name().to_owned(),
-            from: safety.id.clone(),
-            to: aim.target.id.clone(),
-            changed: applied.changed,
-        });
-        self.tidy_store();
         let left = plan.left.into_iter().chain(applied.left).collect();
         let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
-        Ok(Outcome { kind, safety: Some(safety), target, changed, left, recovered })
+        let outcome = Outcome { kind, safety: Some(safety), target, changed, left, recovered };
+        self.tell_rewound(still, &outcome, &plan.steps);
+        self.tidy_store();
+        Ok(outcome)
     }
 
     /// The lock that one rollback of this workspace holds at a time.
@@ -372,7 +368,8 @@ pub(crate) fn apply_options<'a>(intent: &'a Intent, on_stop: OnStop, work: Work<
 
 /// Without the build outputs of that time, old times would tell make and cargo that theirs are up to date.
 pub(crate) fn usual_mtime(coverage: &Coverage) -> MtimePolicy {
-    let lacks_outputs = coverage.gaps.iter().any(|gap| gap.kind == GapKind::Regenerable);
+    let is_output = |kind| matches!(kind, GapKind::Regenerable | GapKind::GitIgnored);
+    let lacks_outputs = coverage.gaps.iter().any(|gap| is_output(gap.kind));
     if lacks_outputs { MtimePolicy::Fresh } else { MtimePolicy::Exact }
 }
 

@@ -17,6 +17,7 @@ mod lost;
 mod passers;
 mod record;
 mod refusals;
+mod seat;
 mod start;
 mod still;
 mod storm;
@@ -28,6 +29,7 @@ mod wire;
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use belay_event::{Event, Raw};
 
@@ -43,9 +45,12 @@ pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
 pub use client::{RunClient, inherited};
 pub(crate) use confine::policy_at;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
+pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
+pub(crate) use still::Still;
 pub use wire::{Answer, Deed, Farewell, Frame, Request};
+pub(crate) use wire::{read_frame, write_text};
 
 /// Whatever wakes the loop.
 enum Wake {
@@ -57,6 +62,8 @@ enum Wake {
     Gone(u64),
     /// The command ended.
     ChildExited,
+    /// A signal stopped the command, at this time.
+    ChildStopped(Instant),
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
     /// A jail refused a call.
@@ -143,11 +150,16 @@ impl Workspace<'_> {
     }
 }
 
-/// Supervises the run of that id to its end; this process does nothing else.
-pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
+/// Leaves the session of whoever started this process, and its terminal.
+pub fn lead_session() {
     // A group leader already is what this would make it.
     let _ = rustix::process::setsid();
-    belay_sys::survive_hangup();
+}
+
+/// Supervises the run of that id to its end; this process does nothing else.
+pub fn supervise(home: &Home, sources: &Sources, id: &str, host: Host) -> Result<()> {
+    lead_session();
+    belay_sys::survive_terminal();
     let record = home.run(id)?;
     if !record.state.is_open() {
         return Err(Error::RunOver(record.id));

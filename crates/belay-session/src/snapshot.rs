@@ -11,6 +11,7 @@ use belay_store::{
 
 use crate::backend::{BackendChoice, Kept};
 use crate::error::{Error, Result};
+use crate::eyes::{Eyes, Seen};
 use crate::identity::{Arrival, Index};
 use crate::intent::Pending;
 use crate::outer::ignore_files;
@@ -112,6 +113,37 @@ pub(crate) struct Look<'a> {
     pub(crate) since: Option<Time>,
 }
 
+impl Look<'_> {
+    /// Whether it sees what every other such look sees.
+    fn is_plain(&self) -> bool {
+        !self.all && self.keep.is_none() && self.dirty.is_none() && self.root.is_none()
+    }
+}
+
+/// A look at a workspace that somebody sees all changes of, or nobody.
+pub(crate) struct Watched<'a> {
+    eyes: Option<&'a Eyes>,
+    seen: Option<Seen>,
+    base: Option<Manifest>,
+}
+
+impl Watched<'_> {
+    /// The look, at no more than what changed.
+    pub(crate) fn narrow<'l>(&'l self, look: Look<'l>) -> Look<'l> {
+        match (&self.base, self.seen.as_ref().and_then(|seen| seen.since.as_ref())) {
+            (Some(base), Some((_, paths))) => Look { dirty: Some((base, paths)), ..look },
+            _ => look,
+        }
+    }
+
+    /// Passes on that the look found this state, which the store has.
+    pub(crate) fn settle(&self, key: Hash, filter: Hash, has_links: bool) {
+        if let (Some(eyes), Some(seen)) = (self.eyes, &self.seen) {
+            eyes.captured(seen, key, filter, has_links);
+        }
+    }
+}
+
 /// A layer as it is now, and the snapshot that it lies above.
 struct Layered {
     root: Root,
@@ -193,7 +225,41 @@ impl Workspace<'_> {
 
     /// Captures the workspace; gc leaves the result alone for as long as it lives.
     pub(crate) fn capture(&self, look: Look<'_>, work: Work<'_>) -> Result<Captured> {
-        self.with_options(look, work, |options| capture(self.home.store(), options))
+        let watched = self.watched(&look);
+        let captured = self.with_options(watched.narrow(look), work, |options| capture(self.home.store(), options))?;
+        watched.settle(captured.key, captured.manifest.filter, captured.has_links);
+        Ok(captured)
+    }
+
+    /// The filter of a snapshot that is taken now.
+    fn filter_now(&self) -> Result<Filter> {
+        let mut filter = Filter { outer: ignore_files(self.path()), ..self.settings.filter() };
+        filter.additional.extend(self.copies_inside()?);
+        Ok(filter)
+    }
+
+    /// Whether the files are as in the latest snapshot, if whoever sees them knows it without a look at any of them.
+    pub(crate) fn is_seen_unchanged(&self) -> Result<bool> {
+        let crosses = self.settings.flag("snapshots.cross_mounts");
+        let Some(eyes) = self.eyes().filter(|_| !crosses && self.layer().is_none()) else { return Ok(false) };
+        let timeline = self.timeline()?;
+        let Some((base, paths)) = eyes.look().since else { return Ok(false) };
+        let is_latest = timeline.latest().is_some_and(|latest| latest.manifest == base.key);
+        // What is left out may be another by now because of a file above the workspace.
+        Ok(is_latest
+            && paths.is_empty()
+            && !base.has_links
+            && self.home.store().key_of(&self.filter_now()?) == base.filter)
+    }
+
+    /// What whoever sees the workspace knows about a look at it.
+    pub(crate) fn watched(&self, look: &Look<'_>) -> Watched<'_> {
+        let eyes = self.eyes().filter(|_| look.is_plain() && self.layer().is_none());
+        let seen = eyes.map(Eyes::look);
+        let since = seen.as_ref().filter(|_| !look.full).and_then(|seen| seen.since.as_ref());
+        // A capture that is gone by now cannot be built upon; then everything is looked at.
+        let base = since.and_then(|(base, _)| Manifest::read(self.home.store(), &base.key).ok());
+        Watched { eyes, seen, base }
     }
 
     /// Lists a capture in the timeline.
@@ -276,11 +342,7 @@ impl Workspace<'_> {
             // What is about to be changed is looked at as its snapshot was: by the same rules, and by the same cache.
             Some(keep) => keep.filter(self.home.store())?,
             None if look.all => Filter { additional: self.copies_inside()?, ..Filter::everything() },
-            None => {
-                let mut filter = Filter { outer: ignore_files(self.path()), ..self.settings.filter() };
-                filter.additional.extend(self.copies_inside()?);
-                filter
-            }
+            None => self.filter_now()?,
         };
         let options = CaptureOptions {
             root: layered.as_ref().map(|layered| &layered.root).or(look.root).unwrap_or_else(|| self.root()),

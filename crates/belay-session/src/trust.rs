@@ -57,6 +57,14 @@ fn own_text(root: &Root) -> Option<Text> {
     })
 }
 
+/// What a workspace says of its own configuration, and what its user trusts of that: all that decides about it.
+pub(crate) type OwnWord = (Option<Text>, Option<String>);
+
+/// The word as it is now.
+pub(crate) fn own_word(home: &Home, id: &str, root: &Root) -> Result<OwnWord> {
+    Ok((own_text(root), trusted_hash(home, id)?))
+}
+
 fn hash_of(text: &Text) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(text.name.as_bytes()).update(&[0]).update(text.text.as_bytes());

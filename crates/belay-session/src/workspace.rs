@@ -3,15 +3,18 @@
 //! Its files are beneath `workspaces/<id>/`. Readers take no lock; `lock` is held for no longer than it takes
 //! to append to the timeline.
 
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
+use belay_journal::Notebook;
 use belay_store::{LockMode, Manifest, Progress, Root};
 
 use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
+use crate::eyes::{Eyes, Sight};
 use crate::home::Home;
 use crate::identity::{Arrival, Place};
 use crate::overlay::Overlay;
@@ -44,6 +47,10 @@ pub struct Workspace<'h> {
     above: Option<Manifest>,
     /// The timeline as it was last read.
     memory: Mutex<Option<Reading>>,
+    /// Who sees what changes in it.
+    sight: Sight,
+    /// The records of conversations that were added to.
+    pub(crate) notebooks: Mutex<HashMap<String, Notebook>>,
 }
 
 /// The name of a workspace's timeline beneath belay's home.
@@ -73,6 +80,8 @@ impl<'h> Workspace<'h> {
             layer: None,
             above: None,
             memory: Mutex::default(),
+            sight: Sight::default(),
+            notebooks: Mutex::default(),
         })
     }
 
@@ -87,8 +96,30 @@ impl<'h> Workspace<'h> {
     ) -> Result<Workspace<'h>> {
         let root = layer.open()?;
         let (settings, trust) = crate::trust::settle(home, origin, &root, sources)?;
-        let (layer, arrival, memory) = (Some(layer), Arrival::Known, Mutex::default());
-        Ok(Workspace { home, id, path: place.path, root, arrival, settings, trust, layer, above: None, memory })
+        Ok(Workspace {
+            home,
+            id,
+            path: place.path,
+            root,
+            arrival: Arrival::Known,
+            settings,
+            trust,
+            layer: Some(layer),
+            above: None,
+            memory: Mutex::default(),
+            sight: Sight::default(),
+            notebooks: Mutex::default(),
+        })
+    }
+
+    /// The same, seen by somebody, so that a look at it costs what changed.
+    pub fn seen_by(self, sight: Sight) -> Workspace<'h> {
+        Workspace { sight, ..self }
+    }
+
+    /// Who sees what changes in it.
+    pub(crate) fn eyes(&self) -> Option<&Eyes> {
+        self.sight.get()
     }
 
     /// The same, with the snapshot that its layer lies above.

@@ -125,6 +125,8 @@ pub struct Captured {
     pub stored_bytes: u64,
     /// Files that had to be read.
     pub files_read: u64,
+    /// Whether a file has another name, here or elsewhere, through which it may be changed.
+    pub has_links: bool,
     /// The copy that keeps its content, if it is not in packs.
     pub copy: Option<NativeCopy>,
     disk: Arc<dyn Disk>,
@@ -150,6 +152,8 @@ pub struct Preview {
     pub links: crate::manifest::Links,
     /// The nodes that the store does not have.
     pub nodes: HashMap<Hash, Arc<Node>>,
+    /// Whether a file has another name, here or elsewhere, through which it may be changed.
+    pub has_links: bool,
 }
 
 impl Preview {
@@ -201,9 +205,9 @@ fn capture_with(
                 Some(twin) => Some(twin),
                 None => {
                     let Completed { bytes, objects } = copier.complete(store, &manifest)?;
-                    let archived = store.seal_archived(&making.copy().id, &objects)?;
+                    let located = store.seal_located(&making.copy().id, objects)?;
                     let copy = making.finish(key, bytes)?;
-                    stored_bytes += bytes + store.publish_pointers(pointers)? + store.publish_pointers(archived)?;
+                    stored_bytes += bytes + store.publish_pointers(pointers)? + store.publish_pointers(located)?;
                     Some(copy)
                 }
             }
@@ -215,6 +219,7 @@ fn capture_with(
         manifest,
         stored_bytes,
         files_read: found.findings.files_read,
+        has_links: !found.findings.linked.is_empty(),
         copy,
         disk: Arc::clone(store.disk()),
         cache: options.cache.to_string(),
@@ -228,7 +233,7 @@ pub fn preview(store: &Store, options: &CaptureOptions<'_>) -> Result<Preview> {
     let mut found = look(store, options, None, None)?;
     let (manifest, coverage, links) = found.manifest(store, options, None)?;
     let nodes = std::mem::take(&mut found.findings.nodes);
-    Ok(Preview { manifest, coverage, links, nodes })
+    Ok(Preview { manifest, coverage, links, nodes, has_links: !found.findings.linked.is_empty() })
 }
 
 /// What a look at the workspace found.

@@ -77,7 +77,7 @@ pub use history::{Forgotten, find_path, forget};
 pub use holders::{content, holders};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
-pub use native::{Archived, Cloned, Completed, Copier, CopyPlace, Frame, Making, NativeCopy, Slot, Whole, remove_copy};
+pub use native::{Cloned, Completed, Copier, CopyPlace, Frame, Located, Making, NativeCopy, Slot, Whole, remove_copy};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
     Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, apply, extract, is_between, plan,

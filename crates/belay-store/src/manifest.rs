@@ -59,6 +59,11 @@ impl Manifest {
         }
     }
 
+    /// The key under which a store has it, or would have it.
+    pub fn key(&self, store: &Store) -> Hash {
+        store.algorithm().hash(&self.encode())
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
         out.byte(MANIFEST_VERSION);

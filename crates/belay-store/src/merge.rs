@@ -62,6 +62,8 @@ pub struct Inverse<'a> {
     pub is_meant: &'a dyn Fn(&[u8]) -> bool,
     /// Whether somebody else changed the path between the two trees as well.
     pub is_doubtful: &'a dyn Fn(&[u8]) -> bool,
+    /// Whether the step removed the path after somebody else changed it: an older version is all that there is.
+    pub is_removed: &'a dyn Fn(&[u8]) -> bool,
     /// Ends the name under which an older version is put beside a newer one.
     pub suffix: &'a [u8],
 }
@@ -95,7 +97,7 @@ pub struct Conflict {
     pub path: Vec<u8>,
     /// Why it stays.
     pub clash: Clash,
-    /// Where the version before the step is put, if there was one.
+    /// Where the version before the step is put, if there was one; at the path itself if nothing is there.
     pub beside: Option<Vec<u8>>,
 }
 

@@ -33,7 +33,8 @@ use crate::disk::{Disk, Lock, LockMode};
 use crate::error::{Error, Result, printable};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
-use crate::objects::{LOCK, Store};
+use crate::objects::{FORMAT, LOCK, Store};
+use crate::tree::Content;
 
 /// Records of copies.
 pub(crate) const COPIES: &str = "store/copies";
@@ -273,7 +274,7 @@ impl Store {
         let disk = self.disk();
         let lock = disk.lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
         let lock = lock.expect("a lock that is waited for is given");
-        self.raise_format()?;
+        self.raise_format(FORMAT)?;
         let name = format!("{COPIES}/{}{VOID}", copy.id);
         write(disk.as_ref(), &name, &copy.encode())?;
         disk.sync_dir(COPIES).map_err(Error::disk("sync", COPIES))?;
@@ -296,8 +297,10 @@ impl Store {
     pub fn discard_copy(&self, copy: &NativeCopy, remove: &dyn Fn(&NativeCopy, &Path) -> io::Result<()>) -> Result<()> {
         let disk = self.disk();
         let void = format!("{COPIES}/{}{VOID}", copy.id);
-        let is_kept = disk.open(&format!("{COPIES}/{}{KEPT}", copy.id)).is_ok();
-        let Some(path) = path_of(disk.as_ref(), &copy.place).filter(|_| !is_kept) else { return Ok(()) };
+        let kept = disk.open(&format!("{COPIES}/{}{KEPT}", copy.id));
+        // In doubt it counts, and is gc's business.
+        let is_void = kept.is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        let Some(path) = path_of(disk.as_ref(), &copy.place).filter(|_| is_void) else { return Ok(()) };
         remove(copy, &path).map_err(Error::disk("remove", &copy.reference))?;
         disk.remove(&void).map_err(Error::disk("remove", &void))
     }
@@ -352,6 +355,9 @@ pub trait Copier: Sync {
     /// `None` if what is being captured is the copy already.
     fn hold(&self, path: &[u8], file: &File) -> Result<Option<File>>;
 
+    /// What the capture found in the copy of a file, and settled on; a file may be held and read several times until it does.
+    fn took(&self, _path: &[u8], _content: &Content) {}
+
     /// Whether the copy tells where it has what only when it is complete.
     fn tells_late(&self) -> bool {
         false
@@ -371,21 +377,23 @@ pub trait Copier: Sync {
 pub struct Completed {
     /// Bytes that it takes for itself.
     pub bytes: u64,
-    /// Where an archive has its objects.
-    pub objects: Vec<Archived>,
+    /// Where it has its objects, if it tells that late.
+    pub objects: Vec<Located>,
 }
 
-/// Where an archive has an object.
-#[derive(Clone, Copy, Debug)]
-pub struct Archived {
+/// Where a copy has an object.
+#[derive(Clone, Debug)]
+pub struct Located {
     /// The object.
     pub key: Hash,
     /// How long it is.
     pub len: u32,
-    /// The part of the archive that it is in.
-    pub frame: Frame,
-    /// Where in that part, once unpacked.
-    pub at: u32,
+    /// The path of the file that it is in; empty in an archive.
+    pub path: Vec<u8>,
+    /// The part of an archive that it is in.
+    pub frame: Option<Frame>,
+    /// Where in the file, or in the unpacked part.
+    pub at: u64,
 }
 
 /// The copier of a backend whose copy is a whole and unchanging directory before the capture begins.

@@ -20,13 +20,16 @@ pub(crate) use reader::Reader;
 
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::hash::{Algorithm, Hash};
 use crate::native::{Copies, POINTERS};
 use crate::pack::{Pack, Place};
 use crate::tree::{Node, Page, Paged, Pages, Shape, join};
 
-/// The newest format of a store that this build reads, and the one it writes; older ones are read.
+/// The newest format of a store that this build reads; older ones are read, too.
 pub(crate) const FORMAT: u32 = 3;
+/// The one it writes as long as all content is in packs.
+const PACKS_FORMAT: u32 = 2;
 pub(crate) const FORMAT_FILE: &str = "store/format";
 pub(crate) const PACKS: &str = "store/packs";
 pub(crate) const LOCK: &str = "store/lock";
@@ -109,7 +112,7 @@ impl Store {
         let (format, algorithm) = match disk.read(FORMAT_FILE) {
             Ok(text) => read_format(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_format(disk.as_ref(), algorithm, &|disk| disk.open(FORMAT_FILE).is_err())?;
+                write_format(disk.as_ref(), (PACKS_FORMAT, algorithm), &|disk| disk.open(FORMAT_FILE).is_err())?;
                 // Another process may have created it at the same moment, with another algorithm.
                 read_format(&disk.read(FORMAT_FILE).map_err(Error::disk("read", FORMAT_FILE))?)?
             }
@@ -124,6 +127,11 @@ impl Store {
     /// The disk that the store is on.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk
+    }
+
+    /// The key under which the store has a filter, or would have it.
+    pub fn key_of(&self, filter: &Filter) -> Hash {
+        self.algorithm().hash(&filter.encode())
     }
 
     /// The hash function of the store.
@@ -260,14 +268,20 @@ impl Store {
         join(pages, &mut |page| Ok(Arc::new(Node::decode(&self.read(&page.key)?)?)))
     }
 
-    /// Raises an older store to this build's format, before the first object that an older build cannot read.
-    pub(crate) fn raise_format(&self) -> Result<()> {
-        if self.format.load(Ordering::Relaxed) < FORMAT {
-            let is_older = |disk: &dyn Disk| disk.read(FORMAT_FILE).is_ok_and(|text| is_older(&text));
-            write_format(self.disk.as_ref(), self.algorithm, &is_older)?;
-            self.format.store(FORMAT, Ordering::Relaxed);
+    /// Raises an older store to a format, before the first object that an older build cannot read.
+    pub(crate) fn raise_format(&self, format: u32) -> Result<()> {
+        if self.format.load(Ordering::Relaxed) < format {
+            let is_older = |disk: &dyn Disk| disk.read(FORMAT_FILE).is_ok_and(|text| is_older(&text, format));
+            write_format(self.disk.as_ref(), (format, self.algorithm), &is_older)?;
+            self.format.store(format, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Gives up all that is kept for the next reader, before work that needs the memory.
+    pub(crate) fn forget(&self) {
+        self.forget_nodes();
+        *self.blocks.lock().expect("no holder panics") = BlockCache::default();
     }
 
     /// Gives up the nodes that are kept for the next reader.
@@ -400,8 +414,8 @@ fn remember<T>(cache: &Mutex<KeyMap<Arc<T>>>, key: &Hash, value: &Arc<T>) {
     cache.insert(*key, Arc::clone(value));
 }
 
-fn is_older(text: &[u8]) -> bool {
-    read_format(text).is_ok_and(|(format, _)| format < FORMAT)
+fn is_older(text: &[u8], than: u32) -> bool {
+    read_format(text).is_ok_and(|(format, _)| format < than)
 }
 
 fn read_format(text: &[u8]) -> Result<(u32, Algorithm)> {
@@ -426,8 +440,12 @@ pub(crate) fn format_text(format: u32, algorithm: Algorithm) -> String {
 }
 
 /// Writes the format file if, once nobody else does so, it is still wanted.
-fn write_format(disk: &dyn Disk, algorithm: Algorithm, is_wanted: &dyn Fn(&dyn Disk) -> bool) -> Result<()> {
-    let text = format_text(FORMAT, algorithm);
+fn write_format(
+    disk: &dyn Disk,
+    (format, algorithm): (u32, Algorithm),
+    is_wanted: &dyn Fn(&dyn Disk) -> bool,
+) -> Result<()> {
+    let text = format_text(format, algorithm);
     let temporary = format!("store/format.tmp-{}", std::process::id());
     let _ = disk.remove(&temporary);
     let published = publish_format(disk, &temporary, text.as_bytes(), is_wanted);

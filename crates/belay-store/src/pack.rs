@@ -14,7 +14,7 @@ mod read;
 mod write;
 
 pub(crate) use read::Pack;
-pub(crate) use write::{PackWriter, Sealed, Shared};
+pub(crate) use write::{NewBlock, PackWriter, Sealed, Shared};
 
 pub(crate) const MAGIC: &[u8; 8] = b"BELAYPK1";
 pub(crate) const END_MAGIC: &[u8; 8] = b"BELAYEND";

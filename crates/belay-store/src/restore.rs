@@ -234,6 +234,8 @@ pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>
         return Ok(Applied::default());
     }
     options.progress.expect(plan.steps.len() as u64, plan.bytes);
+    // What the plan was made from is not needed to carry it out.
+    store.forget();
     let hands = Hands::new(options.faults);
     let mut work =
         Work { store, root, options, hands: &hands, as_root: belay_sys::is_root(), layout: Layout::new(plan) };

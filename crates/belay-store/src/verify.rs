@@ -12,6 +12,7 @@ use crate::capture::Progress;
 use crate::disk::LockMode;
 use crate::error::{Error, Result};
 use crate::hash::Hash;
+use crate::native::Held;
 use crate::objects::{KeyMap, LOCK, Store};
 
 /// Of the snapshots and paths that one damage affects, this many are named; the rest is counted.
@@ -57,7 +58,7 @@ pub fn verify(store: &Store, snapshots: &[Hash], options: &VerifyOptions<'_>) ->
     let _lock = store.disk().lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
     let mut findings = Findings::default();
     check_format(store, &mut findings);
-    check_copies(store, &mut findings)?;
+    check_copies(store, snapshots, &mut findings)?;
     packs::check(store, options, &mut findings)?;
     store.reload()?;
     trees::check(store, snapshots, options, &mut findings);
@@ -114,13 +115,14 @@ fn check_format(store: &Store, findings: &mut Findings) {
     }
 }
 
-/// Checks that the records of copies can be read, and that the copies are there.
-fn check_copies(store: &Store, findings: &mut Findings) -> Result<()> {
+/// Checks that the records of copies can be read, and that the copies of the snapshots are there.
+fn check_copies(store: &Store, snapshots: &[Hash], findings: &mut Findings) -> Result<()> {
     store.copies.reload(store.disk().as_ref())?;
     for name in store.copies.damaged() {
         findings.note(&name, "it is not what was written", []);
     }
-    for held in store.copies.all().iter().filter(|held| !held.exists()) {
+    let is_needed = |held: &Held| held.copy.manifest.is_some_and(|manifest| snapshots.contains(&manifest));
+    for held in store.copies.all().iter().filter(|held| is_needed(held) && !held.exists()) {
         findings.note(&held.name_of(b""), "it is missing", []);
     }
     Ok(())

@@ -25,6 +25,12 @@ impl Bell {
         let _ = rustix::io::write(&self.fd, &1u64.to_ne_bytes());
     }
 
+    /// Silences the bell.
+    pub fn hush(&self) {
+        // One that does not ring is silent.
+        let _ = rustix::io::read(&self.fd, &mut [0u8; 8]);
+    }
+
     /// Waits until the bell rings, `other` can be read, or the time is over; the bell is silent afterwards.
     pub fn wait(&self, other: Option<BorrowedFd<'_>>, at_most: Option<Duration>) {
         let mut fds = vec![PollFd::from_borrowed_fd(self.fd.as_fd(), PollFlags::IN)];
@@ -32,7 +38,13 @@ impl Bell {
         let at_most = at_most.and_then(|limit| Timespec::try_from(limit).ok());
         // An interruption counts as a wake-up: whoever waits looks around anyway.
         let _ = rustix::event::poll(&mut fds, at_most.as_ref());
-        let _ = rustix::io::read(&self.fd, &mut [0u8; 8]);
+        self.hush();
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
     }
 }
 

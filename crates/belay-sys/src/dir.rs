@@ -82,11 +82,17 @@ impl Dir {
     /// Call it on what `stat` calls a file: a FIFO put there since then is refused without waiting, but
     /// opening it is seen by its writers.
     pub fn open_read(&self, name: &[u8]) -> io::Result<File> {
+        Ok(self.open_and_stat(name)?.0)
+    }
+
+    /// The same, with a description of what was opened.
+    pub fn open_and_stat(&self, name: &[u8]) -> io::Result<(File, Stat)> {
         check_name(name)?;
         let open = |flags| open_name(self.as_fd(), name, flags, self.mounts);
         let file = File::from(open_quietly(OFlags::RDONLY | OFlags::NONBLOCK, open)?);
-        match stat_file(&file)?.file_type {
-            FileType::File => Ok(file),
+        let stat = stat_file(&file)?;
+        match stat.file_type {
+            FileType::File => Ok((file, stat)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
     }

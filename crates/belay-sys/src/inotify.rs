@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::inotify::{CreateFlags, WatchFlags};
 use rustix::io::Errno;
@@ -80,6 +81,18 @@ impl Inotify {
             | WatchFlags::ONLYDIR;
         let path = format!("/proc/self/fd/{}", dir.as_raw_fd());
         Ok(rustix::fs::inotify::add_watch(&self.fd, path.as_str(), flags)?)
+    }
+
+    /// Tells when the directory at this path, or one above it, is removed or moved away, and when an entry beside it is.
+    pub fn watch_departures(&self, path: &Path) -> io::Result<()> {
+        let own = WatchFlags::MOVE_SELF | WatchFlags::DELETE_SELF | WatchFlags::MASK_ADD | WatchFlags::ONLYDIR;
+        for (above, dir) in path.ancestors().enumerate() {
+            // The end of a directory that somebody has open is told only to whoever watches the one above.
+            let entries = WatchFlags::DELETE | WatchFlags::MOVED_FROM;
+            let flags = if above == 1 { own | entries } else { own };
+            rustix::fs::inotify::add_watch(&self.fd, dir, flags)?;
+        }
+        Ok(())
     }
 
     /// Stops watching; what was queued stays queued.

@@ -50,19 +50,21 @@ pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
 pub use mounts::mounts_beneath;
 pub use pidfd::{
-    Exit, Process, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_hangup,
+    Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_terminal,
 };
 pub use process::{
     boot_id, boot_nanos, is_in_vfork, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
     self_start_ticks, start_ticks, user_id,
 };
-pub use pty::{Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, terminal_size};
+pub use pty::{
+    Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, take_terminal, terminal_size,
+};
 pub use root::Root;
 pub use sandbox::{
-    Attributes, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
+    Attributes, Door, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
     StartError, Step, hold_sandboxed, landlock_abi,
 };
-pub use signals::catch_signals;
-pub use spawn::{Held, Launch, hold, inherited, is_findable};
+pub use signals::{catch_signals, suspend_job, suspend_self};
+pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;

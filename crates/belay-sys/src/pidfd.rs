@@ -7,13 +7,26 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open, pidfd_send_signal};
+use rustix::io::retry_on_intr;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, pidfd_open, pidfd_send_signal,
+    waitid,
+};
 
 /// A process.
 #[derive(Debug)]
 pub struct Process {
     pid: u32,
     fd: OwnedFd,
+}
+
+/// What became of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A signal stopped it; another will let it go on.
+    Stopped,
+    /// It ended.
+    Ended,
 }
 
 /// How a process ended.
@@ -52,6 +65,22 @@ impl Process {
                 Err(error) => return Err(error.into()),
                 Ok(ready) => return Ok(ready > 0),
             }
+        }
+    }
+
+    /// Waits until this child of ours is stopped or has ended; its end is left for somebody else to take.
+    pub fn wait_for_turn(&self) -> io::Result<Turn> {
+        let wait = |options| waitid(WaitId::PidFd(self.fd.as_fd()), options);
+        let both = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+        match retry_on_intr(|| wait(both)) {
+            Ok(Some(status)) if status.stopped() => {
+                // Taken, so that the next wait does not find the same one again.
+                retry_on_intr(|| wait(WaitIdOptions::STOPPED | WaitIdOptions::NOHANG))?;
+                Ok(Turn::Stopped)
+            }
+            // Somebody took its end before us.
+            Ok(_) | Err(rustix::io::Errno::CHILD) => Ok(Turn::Ended),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -113,11 +142,20 @@ pub fn reap_children() -> Vec<(u32, Exit)> {
     }
 }
 
-/// Goes on when the terminal hangs up; what is executed later does not inherit that.
-pub fn survive_hangup() {
+/// Goes on whatever a terminal sends to end or stop this process; what is executed later does not inherit that.
+///
+/// Whoever shares our session can put us into the foreground of its terminal and let a person type at us.
+pub fn survive_terminal() {
     extern "C" fn go_on(_signal: libc::c_int) {}
-    // SAFETY: the handler does nothing.
-    unsafe { libc::signal(libc::SIGHUP, go_on as extern "C" fn(libc::c_int) as libc::sighandler_t) };
+    for signal in [libc::SIGHUP, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
+        // SAFETY: the handler does nothing; what somebody chose to ignore stays ignored, here and in what is executed.
+        unsafe {
+            let before = libc::signal(signal, go_on as extern "C" fn(libc::c_int) as libc::sighandler_t);
+            if before == libc::SIG_IGN {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+    }
 }
 
 /// The processes that descend from `pid`, however far down, and not itself.

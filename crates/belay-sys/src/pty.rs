@@ -42,6 +42,11 @@ pub fn open_pty(size: Size) -> io::Result<Pty> {
     Ok(Pty { master: File::from(master), slave })
 }
 
+/// Makes the terminal the one of our session, which we lead and which has none yet.
+pub fn take_terminal(slave: impl AsFd) -> io::Result<()> {
+    Ok(rustix::process::ioctl_tiocsctty(slave)?)
+}
+
 /// The size of a terminal; none if it is no terminal or does not know.
 pub fn terminal_size(fd: impl AsFd) -> Option<Size> {
     let found = tcgetwinsize(fd).ok()?;

@@ -60,14 +60,23 @@ pub struct Recipe {
     pub env: Vec<CString>,
     /// Standard input, output and error; ours if there are none.
     pub stdio: Option<[OwnedFd; 3]>,
-    /// Whether it leads a session of its own, with standard input as its terminal if that is one.
-    pub session: bool,
+    /// Whether it leads a process group of its own, in the foreground of our terminal if we have one.
+    pub foreground: bool,
     /// Whether it is killed when the thread that starts it ends.
     pub dies_with_parent: bool,
     /// The process that will trace it, if that is not ours; in namespaces whoever starts it may anyway.
     pub tracer: Option<u32>,
     /// A directory, as it sees it after its steps, whose handle it gives to us.
     pub hand_over: Option<CString>,
+    /// Namespaces of another program that it enters before its steps, instead of making its own.
+    pub enter: Option<Door>,
+}
+
+/// The users and mounts of a program's namespaces, which whoever made them can enter.
+#[derive(Debug)]
+pub struct Door {
+    users: OwnedFd,
+    mounts: OwnedFd,
 }
 
 /// Where a start failed.
@@ -185,6 +194,12 @@ impl HeldProgram {
     pub fn pids(&self) -> Vec<u32> {
         let first = self.running.first.iter().map(|(pid, _)| *pid);
         first.chain([self.running.pid]).map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
+    }
+
+    /// The way into its namespaces, for as long as the handle lives.
+    pub fn door(&self) -> io::Result<Door> {
+        let open = |name: &str| std::fs::File::open(format!("/proc/{}/ns/{name}", self.pid())).map(OwnedFd::from);
+        Ok(Door { users: open("user")?, mounts: open("mnt")? })
     }
 
     /// Where its refused calls arrive, if a step asked for that; whoever drops it leaves them to an error of the kernel's.

@@ -12,6 +12,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 
+/// How long a stop takes at most to reach every thread.
+const SETTLE: std::time::Duration = std::time::Duration::from_millis(20);
+
 static PIPE: AtomicI32 = AtomicI32::new(-1);
 
 /// From now on these signals come out of the file, one byte each; only the first call in a process counts.
@@ -26,6 +29,20 @@ pub fn catch_signals(signals: &[i32]) -> io::Result<File> {
     let _ = write.into_raw_fd();
     signals.iter().try_for_each(|signal| install(*signal))?;
     Ok(File::from(read))
+}
+
+/// Stops this process and its job, as Ctrl-Z would; returns once it goes on, or at once where no shell could let it go on.
+pub fn suspend_job() {
+    // A group that always exists cannot be missing; one that nobody could wake the kernel does not stop.
+    let _ = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+    // The signal may go to another thread first, and then it takes a moment until this one stops as well.
+    std::thread::sleep(SETTLE);
+}
+
+/// Stops this process alone; returns once somebody lets it go on.
+pub fn suspend_self() {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP);
+    std::thread::sleep(SETTLE);
 }
 
 extern "C" fn pass_on(signal: libc::c_int) {

@@ -31,8 +31,6 @@ pub struct Launch<'a> {
     pub cwd: BorrowedFd<'a>,
     /// Standard input, output and error.
     pub stdio: [BorrowedFd<'a>; 3],
-    /// Whether a standard stream that is a terminal becomes the controlling terminal.
-    pub terminal: bool,
     /// Another process that will trace it, where the system lets only ancestors do so unasked.
     pub tracer: Option<u32>,
 }
@@ -56,11 +54,20 @@ struct Prepared {
     env: Vec<*const libc::c_char>,
     cwd: RawFd,
     stdio: [RawFd; 3],
-    terminal: bool,
     tracer: Option<u32>,
 }
 
-/// Starts a child in a session of its own and holds it.
+/// Closes every descriptor but the standard streams; for the beginning of a process that is to keep nothing of whoever
+/// started it.
+pub fn close_inherited() {
+    // SAFETY: nothing of this process has opened a descriptor yet, which is what the caller promises; an error leaves
+    // them as they were.
+    unsafe { libc::close_range(3, u32::MAX, 0) };
+}
+
+/// Starts a child that leads a process group of its own, in the foreground of our terminal if we have one, and holds it.
+///
+/// It stays in our session: a group whose parent is in another one cannot be stopped by keys.
 pub fn hold(launch: &Launch<'_>) -> io::Result<Held> {
     let mut prepared = prepare(launch)?;
     let (go_read, go_write) = pipe_with(PipeFlags::CLOEXEC)?;
@@ -141,7 +148,6 @@ fn prepare(launch: &Launch<'_>) -> io::Result<Prepared> {
         _env: env,
         cwd: launch.cwd.as_raw_fd(),
         stdio: launch.stdio.map(|fd| fd.as_raw_fd()),
-        terminal: launch.terminal,
         tracer: launch.tracer,
     })
 }
@@ -186,13 +192,13 @@ unsafe fn become_program(prepared: &mut Prepared, go: RawFd, answer: RawFd) -> !
     }
 }
 
-/// Puts session, terminal, streams, directory and signals in order; the error number, or 0.
+/// Puts group, terminal, streams, directory and signals in order; the error number, or 0.
 ///
 /// SAFETY: as for [`become_program`].
 unsafe fn arrange(prepared: &Prepared) -> i32 {
     // SAFETY: system calls on descriptors and plain values.
     unsafe {
-        libc::setsid();
+        libc::setpgid(0, 0);
         // The streams may lie where others are to go; copies above all of them cannot be overwritten.
         let mut high = [0; 3];
         for (at, fd) in prepared.stdio.iter().enumerate() {
@@ -206,13 +212,7 @@ unsafe fn arrange(prepared: &Prepared) -> i32 {
                 return *libc::__errno_location();
             }
         }
-        if prepared.terminal {
-            for fd in 0..3 {
-                if libc::isatty(fd) == 1 && libc::ioctl(fd, libc::TIOCSCTTY, 0) == 0 {
-                    break;
-                }
-            }
-        }
+        come_to_the_fore();
         if libc::fchdir(prepared.cwd) < 0 {
             return *libc::__errno_location();
         }
@@ -226,6 +226,22 @@ unsafe fn arrange(prepared: &Prepared) -> i32 {
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, ptr::null_mut());
         0
+    }
+}
+
+/// Puts the caller's own process group into the foreground of the terminal that it has among its streams, if it has one.
+///
+/// SAFETY: only to be called in the child of a fork, by the leader of its group.
+pub(crate) unsafe fn come_to_the_fore() {
+    // SAFETY: sets and numbers are local; whoever has no terminal is refused, and that is all.
+    unsafe {
+        let (mut told, mut before): (libc::sigset_t, libc::sigset_t) = std::mem::zeroed();
+        libc::sigemptyset(&mut told);
+        // Whoever is not in the foreground yet would be stopped for this.
+        libc::sigaddset(&mut told, libc::SIGTTOU);
+        libc::sigprocmask(libc::SIG_BLOCK, &told, &mut before);
+        let _ = (0..3).any(|stream| libc::tcsetpgrp(stream, libc::getpid()) == 0);
+        libc::sigprocmask(libc::SIG_SETMASK, &before, ptr::null_mut());
     }
 }
 

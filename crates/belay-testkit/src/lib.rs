@@ -1,34 +1,33 @@
 //! Test worlds: workspaces of every shape, an enemy's workspace, and an observer that shares no code with belay.
 //!
-//! Nothing here depends on another belay crate, so that a fault in belay cannot hide itself from its tests.
+//! Nothing here depends on a belay crate but the observer's, which depends on none, so that a fault in belay cannot hide itself from its tests.
 //! Builders panic with the path and the cause; what a machine cannot do is skipped aloud, see [`skip`].
 #![allow(clippy::print_stderr)]
 
 mod at;
-mod compare;
 mod disk;
 mod fuzz;
 mod git;
 mod hostile;
+mod look;
 mod rogue;
 mod shapes;
 mod swap;
 mod transcript;
 mod user;
-mod walk;
 mod workspace;
 mod zfs;
 
-pub use compare::{Ignore, assert_same_tree, assert_same_world, diff_worlds};
+pub use belay_conformance::{Ignore, Kind, Seen, World, diff_worlds, show};
 pub use disk::SmallDisk;
 pub use fuzz::fuzz;
 pub use git::{commit_all, git, linked_worktree, nested_repositories, repository, unborn_repository};
 pub use hostile::{Hostile, hostile};
+pub use look::{assert_same_tree, assert_same_world, walk};
 pub use rogue::{RogueAgent, small_project};
 pub use swap::Swapper;
 pub use transcript::Transcript;
 pub use user::{OrdinaryUser, as_user, is_root};
-pub use walk::{Kind, Seen, World, walk};
 pub use workspace::TempWorkspace;
 pub use zfs::ZfsPool;
 
@@ -60,9 +59,4 @@ fn test_name() -> String {
         Some(name) if name != "main" => name.to_owned(),
         _ => std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_else(|| "?".into()),
     }
-}
-
-/// A name of any bytes as text that a failing test can print on one line.
-pub fn show(name: &[u8]) -> String {
-    name.escape_ascii().to_string()
 }

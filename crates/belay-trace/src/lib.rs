@@ -11,6 +11,7 @@ mod error;
 mod fanotify;
 mod hold;
 mod inotify;
+mod mapped;
 mod options;
 mod privileged;
 mod ptrace;
@@ -21,5 +22,6 @@ mod unprivileged;
 
 pub use error::{Error, Result};
 pub use hold::{Held, Holding, IsMeant};
+pub use mapped::mapped_by_anybody;
 pub use options::{Dirty, Engine, Group, Options, Sink};
 pub use tracer::{Totals, Tracer};

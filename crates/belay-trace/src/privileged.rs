@@ -7,7 +7,6 @@
 //!   in order;
 //! - while much happens nobody is woken by it: the thread sleeps a tick and takes everything at once.
 
-mod mapped;
 mod source;
 
 use std::io::{self, PipeReader, PipeWriter};
@@ -26,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::fanotify::{Change, Telling};
 use crate::inotify::dirty::Paths;
 use crate::inotify::mounts::Mounts;
+use crate::mapped;
 use crate::options::{Dirty, Options, Sink};
 use crate::table::{Charge, Table};
 use crate::tracer::Totals;
@@ -37,8 +37,11 @@ const TICK: Duration = Duration::from_millis(10);
 /// After so many ticks without any event the thread waits to be woken.
 const QUIET_TICKS: u32 = 20;
 
-/// How long the thread waits then.
+/// How long the thread waits then, for notices and for records, of which one may come just before it asks to be woken.
 const NAP: Duration = Duration::from_secs(1);
+
+/// How long it waits if there are only notices, which always wake it.
+const SLEEP: Duration = Duration::from_secs(3600);
 
 /// How far behind the clock may be by which files are dated.
 const COARSE_NS: u64 = 20_000_000;
@@ -168,6 +171,7 @@ impl Drop for Privileged {
 fn look_after(state: &Mutex<State>, ears: &PipeReader, descriptors: &[OwnedFd]) {
     let bell = [ears.as_fd()];
     let all: Vec<_> = bell.into_iter().chain(descriptors.iter().map(AsFd::as_fd)).collect();
+    let nap = if lock(state).commands.is_some() { NAP } else { SLEEP };
     let mut quiet = 0;
     loop {
         let found = lock(state).look().found;
@@ -176,7 +180,7 @@ fn look_after(state: &Mutex<State>, ears: &PipeReader, descriptors: &[OwnedFd]) 
             belay_sys::wait_readable(&bell, TICK)
         } else {
             lock(state).ask_to_be_woken();
-            belay_sys::wait_readable(&all, NAP)
+            belay_sys::wait_readable(&all, nap)
         };
         if rung.is_ok_and(|rung| rung[0]) {
             return;

@@ -3,6 +3,7 @@
 pub(crate) mod jsonc;
 pub(crate) mod plan;
 pub(crate) mod settings;
+pub(crate) mod silence;
 pub(crate) mod word;
 
 use clap::ValueEnum;

@@ -114,9 +114,12 @@ pub(crate) enum Command {
     Hook(c::hook::Args),
     Statusline(c::statusline::Args),
     Demo(c::demo::Args),
+    Conformance(c::conformance::Args),
     Completions(c::completions::Args),
     #[command(hide = true)]
     Answer(c::answer::Args),
+    #[command(hide = true)]
+    Reside(c::reside::Args),
     #[command(hide = true)]
     Supervise(c::supervise::Args),
     #[command(hide = true)]

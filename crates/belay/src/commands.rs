@@ -16,6 +16,7 @@ pub(crate) mod changes;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
+pub(crate) mod conformance;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod discard;
@@ -38,6 +39,7 @@ pub(crate) mod mcp;
 pub(crate) mod pick;
 pub(crate) mod profile;
 pub(crate) mod redo;
+pub(crate) mod reside;
 pub(crate) mod restore;
 pub(crate) mod review;
 pub(crate) mod rollback;
@@ -111,9 +113,11 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Statusline(args) => statusline::run(context, args),
         Command::Doctor(args) => doctor::run(context, args),
         Command::Mcp(args) => mcp::run(context, args),
+        Command::Conformance(args) => conformance::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
         Command::Answer(args) => answer::run(context, args),
+        Command::Reside(args) => reside::run(context, args),
         Command::Supervise(args) => supervise::run(context, args),
         Command::Util(args) => util::run(context, args),
     }

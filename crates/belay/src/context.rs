@@ -53,7 +53,9 @@ impl<'u> Context<'u> {
 
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
-        let options = HomeOptions { algorithm, clock: Clock::system(), ids: Ids::random(), zone: environment::zone() };
+        let git_ignore = self.environment.git_ignore();
+        let (clock, ids) = (Clock::system(), Ids::random());
+        let options = HomeOptions { algorithm, clock, ids, zone: environment::zone(), git_ignore };
         Ok(Home::open(&self.environment.home, options)?)
     }
 
@@ -66,6 +68,16 @@ impl<'u> Context<'u> {
             self.welcome(&workspace)?;
         }
         Ok(home)
+    }
+
+    /// The name by which a snapshot is found; a git ref (`refs/…`) becomes a snapshot first.
+    pub(crate) fn snapshot_name(&self, workspace: &Workspace<'_>, name: String) -> Result<String> {
+        if !name.starts_with("refs/") {
+            return Ok(name);
+        }
+        let meter = self.ui.meter("Looking");
+        let from = workspace.read_git_ref(&name, self.work(&meter))?;
+        Ok(workspace.adopt(&from, None, None)?.id)
     }
 
     /// The directory that the command is about: `-C DIR`, or the current one.

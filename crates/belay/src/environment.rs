@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use etcetera::BaseStrategy;
@@ -31,6 +32,8 @@ pub(crate) struct Environment {
     pub(crate) overrides: BTreeMap<String, String>,
     /// The pager for long output, unless none is wanted.
     pub(crate) pager: Option<String>,
+    /// The directories in which git looks for the user's own ignore rules.
+    git_files: Option<(PathBuf, PathBuf)>,
     /// The socket of the run that this process is confined in.
     pub(crate) agent_socket: Option<PathBuf>,
 }
@@ -49,6 +52,7 @@ impl Environment {
         Ok(Environment {
             home: std::path::absolute(home)
                 .map_err(|error| Failure::system("cannot find the current directory", &error))?,
+            git_files: strategy.as_ref().map(|s| (s.home_dir().to_owned(), s.config_dir())),
             user_home: strategy.map(|strategy| strategy.home_dir().to_owned()),
             user_config,
             corp_config: PathBuf::from("/etc/belay/corp"),
@@ -59,6 +63,49 @@ impl Environment {
             pager: pager(env::var("BELAY_PAGER").ok().or_else(|| env::var("PAGER").ok())),
         })
     }
+}
+
+impl Environment {
+    /// The ignore file that git takes for all of a user's repositories.
+    pub(crate) fn git_ignore(&self) -> Option<String> {
+        self.git_files.as_ref().and_then(|(home, config)| git_ignore(home, config))
+    }
+
+    /// What steers belay from here: a helper that is steered otherwise must not answer.
+    pub(crate) fn steering(&self) -> String {
+        serde_json::json!([self.user_config, self.overrides]).to_string()
+    }
+}
+
+/// The variables that belay itself goes by.
+pub(crate) fn own() -> impl Iterator<Item = (OsString, OsString)> {
+    let is_own = |name: &OsString| {
+        let name = name.as_encoded_bytes();
+        name.starts_with(b"BELAY_") || name.starts_with(b"XDG_") || [&b"HOME"[..], b"TZ", b"PATH"].contains(&name)
+    };
+    env::vars_os().filter(move |(name, _)| is_own(name))
+}
+
+/// Whether this process belongs to a run, which sees what changes by itself.
+pub(crate) fn is_in_run() -> bool {
+    env::var_os("BELAY_RUN").is_some() || env::var_os(AGENT_SOCKET).is_some()
+}
+
+/// The ignore file that git takes for all of a user's repositories, wherever the user's own configuration says it is.
+fn git_ignore(home: &Path, config: &Path) -> Option<String> {
+    const BYTES_MAX: u64 = 1 << 20;
+    let read = |path: &Path| {
+        let is_sane = path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= BYTES_MAX);
+        is_sane.then(|| std::fs::read(path).ok()).flatten()
+    };
+    let settings = [home.join(".gitconfig"), config.join("git/config")];
+    let said = settings.iter().find_map(|path| belay_session::excludes_file(&read(path)?));
+    let path = match said.as_deref().map(|said| said.strip_prefix("~/").ok_or(said)) {
+        Some(Ok(beneath)) => home.join(beneath),
+        Some(Err(path)) => PathBuf::from(path),
+        None => config.join("git/ignore"),
+    };
+    String::from_utf8(read(&path)?).ok()
 }
 
 /// The zone in which the user reads and says times; found once.
@@ -73,6 +120,11 @@ pub(crate) fn zone() -> TimeZone {
         bytes.and_then(|bytes| TimeZone::tzif("Local", &bytes).ok()).unwrap_or_else(TimeZone::system)
     };
     ZONE.get_or_init(local).clone()
+}
+
+/// The variables that steer belay, for whoever starts another one that nothing must steer.
+pub(crate) fn own_variables() -> Vec<OsString> {
+    env::vars_os().map(|(name, _)| name).filter(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes())).collect()
 }
 
 /// The program of that name that a shell would find.

@@ -36,7 +36,10 @@ pub(crate) enum Kind {
 /// Every exit code with its meaning, as the help and the reference print it.
 pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done"),
-    (1, "`diff --exit-code` found differences, `verify` found damage, or `doctor` found something missing"),
+    (
+        1,
+        "`diff --exit-code` found differences, `verify` found damage, `doctor` found something missing, or `conformance` something lost",
+    ),
     (2, "the command line cannot be understood"),
     (3, "no such snapshot, run, path or workspace, or nothing to undo"),
     (4, "refused: consent is missing, a name is taken, or the place is not safe"),

@@ -19,6 +19,7 @@ mod relay;
 mod revert;
 mod rewind;
 mod summary;
+mod swift;
 mod ui;
 mod view;
 
@@ -27,13 +28,21 @@ use std::process::ExitCode;
 use anstream::ColorChoice;
 use clap::Parser;
 
-use crate::args::{Cli, Color};
+use crate::args::{Cli, Color, Command};
 use crate::context::Context;
 use crate::environment::Environment;
+use crate::swift::Way;
 use crate::ui::Ui;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let input = match swift::hook() {
+        Way::Done(code) => return code,
+        Way::Long(input) => input,
+    };
+    let mut cli = Cli::parse();
+    if let (Command::Hook(args), Some(input)) = (&mut cli.command, input) {
+        args.already(input);
+    }
     let environment = Environment::read();
     let pager = environment.as_ref().ok().and_then(|environment| environment.pager.clone());
     let color = match cli.global.color {

@@ -19,6 +19,8 @@ pub(crate) mod stat;
 const SHOWN_BYTES_MAX: u64 = 4 << 20;
 /// After this long a comparison of two files settles for a longer patch that is still right.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// As many characters of a name as git shows in a small repository.
+const INDEX_CHARS: usize = 7;
 /// Git's own rule: a file is binary when its first bytes hold a NUL.
 const SNIFFED_BYTES: usize = 8000;
 
@@ -103,7 +105,9 @@ pub(crate) fn write_change(
     if sides == (None, None) || (!what.mode && matches!(contents, Contents::None)) {
         return Ok(());
     }
-    write_header(out, change, what)?;
+    let is_plain = comparison.before.is_from_git();
+    write_header(out, change, what, is_plain)?;
+    write_index(out, comparison, change, &contents)?;
     let (old, new) = names(change);
     match contents {
         Contents::Text(before, after) if before != after => {
@@ -158,24 +162,49 @@ fn files_in(entry: &Entry) -> String {
     }
 }
 
-fn write_header(out: &mut dyn Write, change: &Change, what: What) -> io::Result<()> {
+/// Git's line about both versions, where one of them is git's.
+fn write_index(
+    out: &mut dyn Write,
+    comparison: &Comparison<'_>,
+    change: &Change,
+    contents: &Contents,
+) -> io::Result<()> {
+    let Contents::Text(old, new) = contents else { return Ok(()) };
+    let name = |side: &Option<Entry>, bytes: &[u8]| match side {
+        Some(_) => comparison.before.git_name(bytes).map(|id| id.to_hex()[..INDEX_CHARS].to_owned()),
+        None => Some("0".repeat(INDEX_CHARS)),
+    };
+    let (Some(before), Some(after)) = (name(&change.before, old), name(&change.after, new)) else { return Ok(()) };
+    let mode = match (&change.before, &change.after) {
+        (Some(before), Some(after)) if git_mode(before, true) == git_mode(after, true) => {
+            format!(" {}", git_mode(after, true))
+        }
+        _ => String::new(),
+    };
+    let style = style::HEADING;
+    if old == new { Ok(()) } else { writeln!(out, "{style}index {before}..{after}{mode}{style:#}") }
+}
+
+fn write_header(out: &mut dyn Write, change: &Change, what: What, is_plain: bool) -> io::Result<()> {
     let style = style::HEADING;
     let (old, new) = (quoted_for_patch("a/", &change.path), quoted_for_patch("b/", &change.path));
     writeln!(out, "{style}diff --git {old} {new}{style:#}")?;
     match (&change.before, &change.after) {
-        (None, Some(entry)) => writeln!(out, "{style}new file mode {}{style:#}", git_mode(entry)),
-        (Some(entry), None) => writeln!(out, "{style}deleted file mode {}{style:#}", git_mode(entry)),
+        (None, Some(entry)) => writeln!(out, "{style}new file mode {}{style:#}", git_mode(entry, is_plain)),
+        (Some(entry), None) => writeln!(out, "{style}deleted file mode {}{style:#}", git_mode(entry, is_plain)),
         (Some(before), Some(after)) if what.mode => {
-            writeln!(out, "{style}old mode {}{style:#}", git_mode(before))?;
-            writeln!(out, "{style}new mode {}{style:#}", git_mode(after))
+            writeln!(out, "{style}old mode {}{style:#}", git_mode(before, is_plain))?;
+            writeln!(out, "{style}new mode {}{style:#}", git_mode(after, is_plain))
         }
         _ => Ok(()),
     }
 }
 
-fn git_mode(entry: &Entry) -> String {
+/// A mode in git's form; `is_plain` if only one that git itself knows will do.
+fn git_mode(entry: &Entry, is_plain: bool) -> String {
     match entry.kind.file_type() {
         FileType::Symlink => "120000".to_owned(),
+        _ if is_plain => (if entry.meta.mode & 0o100 != 0 { "100755" } else { "100644" }).to_owned(),
         _ => format!("10{:04o}", entry.meta.mode),
     }
 }

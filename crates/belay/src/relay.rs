@@ -14,7 +14,7 @@ use std::time::Duration;
 use belay_session::event::{Decision, Storm};
 use belay_session::{
     Answer, Farewell, Frame, RawMode, Request, RunClient, RunRecord, TerminalSize, catch_signals, is_foreground,
-    terminal_size, wait_readable,
+    suspend_job, suspend_self, terminal_size, wait_readable,
 };
 
 /// Ctrl-], which detaches when it is typed three times in a row.
@@ -27,6 +27,8 @@ const SIGQUIT: i32 = 3;
 const SIGUSR1: i32 = 10;
 const SIGUSR2: i32 = 12;
 const SIGTERM: i32 = 15;
+const SIGCONT: i32 = 18;
+const SIGTSTP: i32 = 20;
 const SIGWINCH: i32 = 28;
 
 /// How a connection to a run ended.
@@ -124,7 +126,12 @@ pub(crate) fn relay(
     hear: &mut dyn FnMut(News<'_>),
 ) -> io::Result<Outcome> {
     let shared = Arc::new(Shared::default());
-    let signals = catch_signals(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH])?;
+    let mut caught = vec![SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
+    if screen.keys.is_none() {
+        // Nobody types at a terminal of the run's own: what the shell sends us is meant for the command.
+        caught.push(SIGTSTP);
+    }
+    let signals = catch_signals(&caught)?;
     pass_signals(signals, client.another()?, Arc::clone(&shared), screen.keys_clone()?, endings);
     if let Some(keys) = screen.keys_clone()? {
         // With a pipe at standard output, whoever is at its other end may write to this terminal as well.
@@ -165,6 +172,8 @@ fn show(
                 shared.is_asked.store(is_question, Ordering::SeqCst);
                 hear(News::Storm(&storm, is_question));
             }
+            // A connection that ended meanwhile is found closed by the next look.
+            Ok(Some(Frame::Text(Answer::Stopped))) => drop(suspend(client, screen, shared)),
             Ok(Some(Frame::Text(Answer::Finishing))) => shared.is_done.store(true, Ordering::SeqCst),
             Ok(Some(Frame::Text(Answer::Ended(farewell)))) => return Ok(Outcome::Ended(farewell)),
             Ok(Some(Frame::Text(_))) => {}
@@ -172,6 +181,22 @@ fn show(
             Ok(None) | Err(_) => return Ok(Outcome::Lost),
         }
     }
+}
+
+/// Stops with the command, so that the shell comes back, and lets it go on when the shell lets us.
+fn suspend(client: &mut RunClient, screen: &Screen, shared: &Shared) -> io::Result<()> {
+    if !screen.keys.as_ref().is_some_and(is_foreground) {
+        // Nobody typed that here.
+        return Ok(());
+    }
+    client.ask(&Request::Away)?;
+    {
+        // Held, so that nobody switches the terminal while the shell has it.
+        let mut raw = shared.raw.lock().expect("no holder panics");
+        raw.take();
+        suspend_job();
+    }
+    client.ask(&Request::Resume(screen.size().unwrap_or_default()))
 }
 
 /// Passes signals on to the run; a hangup leaves it alone.
@@ -198,6 +223,10 @@ fn pass_signals(
                     Some(size) => client.ask(&Request::Resize(TerminalSize { rows: size.rows, columns: size.columns })),
                     None => Ok(()),
                 },
+                SIGTSTP => client.ask(&Request::Signal(SIGTSTP)).and_then(|()| {
+                    suspend_self();
+                    client.ask(&Request::Signal(SIGCONT))
+                }),
                 signal => client.ask(&Request::Signal(signal)),
             };
             if sent.is_err() {

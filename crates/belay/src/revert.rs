@@ -108,8 +108,12 @@ fn report(context: &Context<'_>, reverted: &Reverted) {
         None => ui.say(format_args!("Nothing was changed.")),
     }
     for conflict in &reverted.conflicts {
-        let fate = if conflict.clash == Clash::Unseen { "cannot be brought back" } else { "left as it is" };
-        ui.warn(format_args!("{fate}: {}", conflict_line(conflict)));
+        let fate = match conflict.clash {
+            Clash::Unseen => "cannot be brought back",
+            _ if is_in_place(conflict) => "an older version is back",
+            _ => "left as it is",
+        };
+        ui.warn(format_args!("{fate}: {}", conflict_line(conflict, &reverted.step)));
     }
     if reverted.outcome.is_some() {
         ui.say("\nTo undo: belay undo");
@@ -131,8 +135,12 @@ fn write_plan(out: &mut dyn Write, plan: &RevertPlan, lines_max: usize) -> Resul
         writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
     }
     for conflict in &plan.conflicts {
-        let fate = if conflict.clash == Clash::Unseen { "is lost" } else { "stays" };
-        writeln!(out, "  {fate}: {}", conflict_line(conflict))?;
+        let fate = match conflict.clash {
+            Clash::Unseen => "is lost",
+            _ if is_in_place(conflict) => "older",
+            _ => "stays",
+        };
+        writeln!(out, "  {fate}: {}", conflict_line(conflict, &plan.step))?;
     }
     Ok(())
 }
@@ -144,7 +152,16 @@ fn between(step: &StepInfo) -> String {
     }
 }
 
-fn conflict_line(conflict: &Conflict) -> String {
+/// Whether the step emptied the place and an older version is put there: nothing is in its way, but it may not be the last.
+fn is_in_place(conflict: &Conflict) -> bool {
+    conflict.beside.as_ref() == Some(&conflict.path)
+}
+
+fn conflict_line(conflict: &Conflict, step: &StepInfo) -> String {
+    if is_in_place(conflict) {
+        let path = view::relative(&conflict.path);
+        return format!("{path} (as in {}; somebody else changed it before this step removed it)", step.before.id);
+    }
     let beside = match &conflict.beside {
         Some(beside) => format!("; the version before it is {}", view::relative(beside)),
         None => String::new(),

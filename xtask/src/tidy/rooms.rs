@@ -5,7 +5,7 @@ use super::Complaint;
 const PACKAGES_MAX: usize = 250;
 
 /// Each crate with the crates of this project that it may depend on; arrows point down only.
-const ROOMS: [(&str, &[&str]); 13] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("belay-sys", &[]),
     ("belay-event", &[]),
     ("belay-store", &["belay-sys"]),
@@ -14,9 +14,10 @@ const ROOMS: [(&str, &[&str]); 13] = [
     ("belay-jail", &["belay-sys"]),
     ("belay-session", &["belay-event", "belay-jail", "belay-journal", "belay-store", "belay-sys", "belay-trace"]),
     ("belay-server", &["belay-event", "belay-session"]),
-    ("belay", &["belay-event", "belay-server", "belay-session"]),
+    ("belay", &["belay-conformance", "belay-event", "belay-server", "belay-session"]),
     ("belay-python", &["belay-session", "belay-store"]),
-    ("belay-testkit", &[]),
+    ("belay-conformance", &[]),
+    ("belay-testkit", &["belay-conformance"]),
     ("xtask", &[]),
     (
         "bench",

@@ -48,6 +48,7 @@ fn mounting_is_refused() {
         ("move_mount", libc::SYS_move_mount, ", -100, b'/usr', -100, b'/tmp', 0", "EPERM"),
         ("fsopen", libc::SYS_fsopen, ", b'tmpfs', 0", "EPERM"),
         ("mount_setattr", libc::SYS_mount_setattr, ", -100, b'/usr', 0, 0, 0", "EPERM"),
+        ("open_tree_attr", 467, ", -100, b'/usr', 1, 0, 0", "EPERM"),
     ]);
 }
 
@@ -70,6 +71,8 @@ fn the_kernels_least_guarded_sides_are_refused() {
         ("userfaultfd", libc::SYS_userfaultfd, ", 1", "EPERM"),
         ("perf_event_open", libc::SYS_perf_event_open, ", 0, 0, -1, -1, 0", "EPERM"),
         ("io_uring_setup", libc::SYS_io_uring_setup, ", 1, 0", "ENOSYS"),
+        ("io_uring_enter", libc::SYS_io_uring_enter, ", 0, 1, 0, 0, 0, 0", "ENOSYS"),
+        ("io_uring_register", libc::SYS_io_uring_register, ", 0, 0, 0, 0", "ENOSYS"),
         ("keyctl", libc::SYS_keyctl, ", 0, -3, 0", "EPERM"),
         ("add_key", libc::SYS_add_key, ", b'user', b'k', b'v', 1, -3", "EPERM"),
         ("request_key", libc::SYS_request_key, ", b'user', b'k', 0, -3", "EPERM"),
@@ -81,6 +84,14 @@ fn the_kernels_least_guarded_sides_are_refused() {
         ("sethostname", libc::SYS_sethostname, ", b'x', 1", "EPERM"),
         ("socket AF_VSOCK", libc::SYS_socket, ", 40, 1, 0", "EPERM"),
         ("socket AF_ALG", libc::SYS_socket, ", 38, 5, 0", "EPERM"),
+        ("socket AF_PACKET", libc::SYS_socket, ", 17, 3, 0", "EPERM"),
+        ("socket AF_BLUETOOTH", libc::SYS_socket, ", 31, 5, 0", "EPERM"),
+        ("socket AF_X25", libc::SYS_socket, ", 9, 5, 0", "EPERM"),
+        ("socket AF_KEY", libc::SYS_socket, ", 15, 3, 2", "EPERM"),
+        ("socket AF_UNIX", libc::SYS_socket, ", 1, 1, 0", "none"),
+        ("socket AF_INET", libc::SYS_socket, ", 2, 1, 0", "none"),
+        ("socket AF_INET6", libc::SYS_socket, ", 10, 1, 0", "none"),
+        ("socket AF_NETLINK", libc::SYS_socket, ", 16, 3, 0", "none"),
     ]);
 }
 
@@ -230,6 +241,65 @@ fn privileges_cannot_be_gained() {
 }
 
 #[test]
+fn a_file_that_runs_as_its_owner_runs_as_whoever_starts_it() {
+    use std::os::unix::fs::PermissionsExt;
+    if !belay_testkit::is_root() {
+        belay_testkit::skip("only root can give a file away");
+        return;
+    }
+    for world in worlds() {
+        let own = world.path("workspace/id");
+        fs::copy("/usr/bin/id", &own).unwrap();
+        std::os::unix::fs::chown(&own, Some(1), Some(1)).unwrap();
+        fs::set_permissions(&own, fs::Permissions::from_mode(0o6755)).unwrap();
+        let inside = world.policy.identity.uid;
+        assert_eq!(world.says("./id -u; ./id -g"), format!("{inside}\n{inside}"));
+    }
+}
+
+#[test]
+fn descriptors_that_were_passed_on_a_socket_lead_no_further() {
+    // A directory of the machine that somebody hands in over a stream is the one thing no path rule stops; rules of
+    // Landlock do, since what is beneath it is none of the jail's.
+    for world in worlds() {
+        if belay_sys::landlock_abi().is_none() {
+            belay_testkit::skip("no Landlock");
+            return;
+        }
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        let lines = "\
+import array
+s = socket.socket(fileno=os.dup(0))
+_, data, _, _ = s.recvmsg(1, socket.CMSG_SPACE(4))
+fd = array.array('i', data[0][2])[0]
+attempt(lambda: os.open('other/file', os.O_RDONLY, dir_fd=fd))
+attempt(lambda: os.open('other/file', os.O_WRONLY, dir_fd=fd))
+attempt(lambda: os.unlink('other/file', dir_fd=fd))
+";
+        let out = tempfile::tempfile().unwrap();
+        let null = fs::File::options().write(true).open("/dev/null").unwrap();
+        let code = format!("{}\n{lines}", include_str!("before.py"));
+        let stdio = [theirs.into(), out.try_clone().unwrap().into(), null.into()];
+        let launch = world.launch(&["/usr/bin/python3", "-c", &code], Some(stdio));
+        let mut running = belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap().release().unwrap();
+        let root = fs::File::open(world.path("")).unwrap();
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut buffer = rustix::net::SendAncillaryBuffer::new(&mut space);
+        let fds = [std::os::fd::AsFd::as_fd(&root)];
+        assert!(buffer.push(rustix::net::SendAncillaryMessage::ScmRights(&fds)));
+        let part = [std::io::IoSlice::new(b"x")];
+        rustix::net::sendmsg(&ours, &part, &mut buffer, rustix::net::SendFlags::empty()).unwrap();
+        assert!(running.wait().unwrap().success());
+        use std::io::{Read, Seek};
+        let (mut out, mut said) = (out, String::new());
+        out.rewind().unwrap();
+        out.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "EACCES\nEACCES\nEACCES\n");
+        assert_eq!(fs::read_to_string(world.path("other/file")).unwrap(), "other/file");
+    }
+}
+
+#[test]
 fn root_leaves_no_file_that_runs_as_its_owner() {
     if !belay_testkit::is_root() {
         return;
@@ -289,5 +359,69 @@ fn shared_memory_and_messages_are_its_own() {
         let cgroup = world.says("cat /proc/self/cgroup | head -1");
         assert!(cgroup.ends_with(":/") || cgroup.contains("/.."), "{cgroup}");
         assert!(!world.path("..").join("jail-was-here").exists());
+    }
+}
+
+/// Tries every part of `/proc` that is about the machine; prints those that can be written, or read though others may not.
+const PARTS_OF_PROC: &str = "
+import stat
+def tried(path, flags):
+    try: os.close(os.open(path, flags | os.O_NONBLOCK)); return True
+    except OSError: return False
+for top in os.listdir('/proc'):
+    if top[0].isdigit() or os.path.islink('/proc/' + top): continue
+    for where, _, names in os.walk('/proc/' + top) if os.path.isdir('/proc/' + top) else [('/proc', [], [top])]:
+        for name in names:
+            path = os.path.join(where, name)
+            try: mode = os.lstat(path).st_mode
+            except OSError: continue
+            if stat.S_ISREG(mode) and mode & 0o222 and tried(path, os.O_WRONLY): print('written', path)
+            if where == '/proc' and not mode & 0o004 and tried(path, os.O_RDONLY): print('read', path)
+";
+
+#[test]
+fn root_changes_nothing_of_the_machine_through_proc_and_reads_no_more_of_it_than_others() {
+    if !belay_testkit::is_root() {
+        belay_testkit::skip("only root owns the machine's part of /proc");
+        return;
+    }
+    for world in worlds() {
+        assert_eq!(world.error_of(PARTS_OF_PROC), "");
+    }
+}
+
+#[test]
+fn a_stream_can_be_opened_again_only_for_what_it_is_open_for() {
+    for world in worlds() {
+        if belay_sys::landlock_abi().is_none() {
+            belay_testkit::skip("no Landlock: streams can be opened again for anything");
+            return;
+        }
+        let (input, output) = (world.path("other/input"), world.path("other/output"));
+        fs::write(&input, "prompt").unwrap();
+        fs::write(&output, "log ").unwrap();
+        let lines = "echo pwned > /proc/self/fd/0; echo pwned > /dev/stdin; cat /dev/stdin; echo said > /dev/stderr; cat /proc/self/fd/1 > read";
+        let open =
+            |path: &std::path::Path, write: bool| fs::File::options().read(!write).append(write).open(path).unwrap();
+        let stdio = [open(&input, false).into(), open(&output, true).into(), open(&output, true).into()];
+        let launch = world.launch(&["/bin/sh", "-c", lines], Some(stdio));
+        belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap().release().unwrap().wait().unwrap();
+        assert_eq!(fs::read_to_string(&input).unwrap(), "prompt");
+        assert!(fs::read_to_string(&output).unwrap().contains("said"), "a stream by its name");
+        assert_eq!(
+            fs::read_to_string(world.path("workspace/read")).unwrap(),
+            "",
+            "what is there already is not for it"
+        );
+    }
+}
+
+#[test]
+fn a_directory_is_no_stream() {
+    for world in worlds() {
+        let null = || std::os::fd::OwnedFd::from(fs::File::open("/dev/null").unwrap());
+        let launch = world.launch(&["/bin/true"], Some([fs::File::open("/").unwrap().into(), null(), null()]));
+        let error = belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap_err();
+        assert!(error.to_string().starts_with("standard input is a directory"), "{error}");
     }
 }

@@ -98,7 +98,7 @@ impl World {
             ],
             directory: self.workspace(),
             stdio,
-            session: true,
+            foreground: true,
             dies_with_parent: false,
             tracer: None,
         }

@@ -30,7 +30,13 @@ fn every_event_comes_back_as_it_was() {
         by: Some(Actor { pid: None, command: None, exact: false }),
     };
     let nobody = FileChange { to: None, by: None, path: "b\\xff".into(), ..odd.clone() };
-    let rewound = Rewound { kind: "undo".into(), from: "snap_1".into(), to: "cp-3".into(), changed: 1 };
+    let rewound = Rewound {
+        kind: "undo".into(),
+        from: "snap_1".into(),
+        to: "snap_9".into(),
+        checkpoint: Some("cp-3".into()),
+        changed: 1,
+    };
     let events = vec![
         started(),
         exec(1, 1, &["sh", "-c", "x"]),

@@ -1,6 +1,6 @@
 //! Going back: one path to a checkpoint, the last rollback, or one step.
 
-use belay_session::store::{Clash, Left, LeftReason};
+use belay_session::store::{Clash, Entry, Left, LeftReason};
 use belay_session::{Goal, Kind, Outcome, RevertRequest, Reverted, RewindRequest, Snapshot, StepName};
 use serde_json::{Value, json};
 
@@ -44,18 +44,35 @@ pub(super) fn revert(call: &Call<'_>) -> Result<Reply> {
     Ok(Reply::new(text, data))
 }
 
-/// The newest snapshot that holds the path; what belay saved before going back does not count, or going back twice would
-/// go forward.
+/// The newest checkpoint that holds the path; where none does, the newest other snapshot in which it is not as it is now.
+///
+/// What hooks take after each step would be as the path is now, and what belay saved before going back does not count at
+/// all, or going back twice would go forward.
 fn newest_with(call: &Call<'_>, path: &[u8]) -> Result<Snapshot> {
     let timeline = call.workspace.timeline()?;
-    for snapshot in timeline.snapshots().iter().rev().filter(|snapshot| snapshot.kind != Kind::Safety) {
+    let held = |snapshot: &Snapshot| -> Result<Option<Entry>> {
         let entry = call.workspace.entry(&call.workspace.tree(snapshot)?, path)?;
-        if entry.is_some_and(|entry| !entry.is_opaque()) {
+        Ok(entry.filter(|entry| !entry.is_opaque()))
+    };
+    let newest_first = || timeline.snapshots().iter().rev().filter(|snapshot| snapshot.kind != Kind::Safety);
+    for snapshot in newest_first().filter(|snapshot| snapshot.slot.is_some()) {
+        if held(snapshot)?.is_some() {
             return Ok(snapshot.clone());
         }
     }
-    let path = words::path(path);
-    Err(belay_session::Error::NotInSnapshot { path, snapshot: "any snapshot".to_owned() }.into())
+    let now = call.workspace.present(call.work)?;
+    let now = call.workspace.entry(&now, path)?;
+    let mut same = None;
+    for snapshot in newest_first() {
+        match held(snapshot)? {
+            Some(then) if now.as_ref().is_some_and(|now| now.same_identity(&then)) => same = same.or(Some(snapshot)),
+            Some(_) => return Ok(snapshot.clone()),
+            None => {}
+        }
+    }
+    let unknown =
+        || belay_session::Error::NotInSnapshot { path: words::path(path), snapshot: "any snapshot".to_owned() };
+    Ok(same.cloned().ok_or_else(unknown)?)
 }
 
 /// Adds what was left as it is, and why.
@@ -127,7 +144,10 @@ fn told(reverted: &Reverted) -> Reply {
         let (path, why) = (words::path(&conflict.path), clash(conflict.clash));
         let beside = conflict.beside.as_deref().map(words::path);
         let older = beside.as_ref().map(|beside| format!("; the version before is in {beside}")).unwrap_or_default();
-        text.push_str(&format!("\nconflict, left as it is: {path} ({why}{older})"));
+        match conflict.beside.as_ref() == Some(&conflict.path) {
+            true => text.push_str(&format!("\nolder version brought back: {path} ({why} before this step removed it)")),
+            false => text.push_str(&format!("\nconflict, left as it is: {path} ({why}{older})")),
+        }
         conflicts.push(json!({ "path": path, "why": why, "beside": beside }));
     }
     let changed = reverted.outcome.as_ref().map_or(0, |outcome| outcome.changed);

@@ -8,6 +8,7 @@ use belay_store::Disk;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::unhooked::Unhooked;
 use super::{AgentDeed, AgentWord};
 use crate::error::{Error, Result};
 use crate::record::Cause;
@@ -33,6 +34,12 @@ pub(super) struct Memory {
     /// Tool calls that have not ended.
     #[serde(default)]
     pub(super) open: Vec<OpenCall>,
+    /// What changed since the prompt without a hook that told it.
+    #[serde(default)]
+    pub(super) unhooked: Option<Unhooked>,
+    /// Whether the turn has ended.
+    #[serde(default)]
+    pub(super) resting: bool,
     /// Words that were heard, and when.
     #[serde(default)]
     heard: Vec<(String, Timestamp)>,
@@ -58,8 +65,7 @@ pub struct Missed {
 
 impl Memory {
     pub(super) fn read(workspace: &Workspace<'_>, session: &str) -> Result<Memory> {
-        let key = blake3::hash(session.as_bytes()).to_hex();
-        let name = workspace.file(&format!("agents/{}", &key[..24]));
+        let name = file_of(workspace, session);
         let memory = match workspace.home.disk().read(&name) {
             // A memory that cannot be read is none.
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
@@ -67,6 +73,33 @@ impl Memory {
             Err(error) => return Err(Error::disk("read", &name)(error)),
         };
         Ok(Memory { name, ..memory })
+    }
+
+    /// Whether anything is remembered of that conversation.
+    pub(super) fn is_there(workspace: &Workspace<'_>, session: &str) -> Result<bool> {
+        let name = file_of(workspace, session);
+        match workspace.home.disk().read(&name) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::disk("read", &name)(error)),
+        }
+    }
+
+    /// Whether a turn is under way, and no tool call in it.
+    pub(super) fn is_between_calls(&self) -> bool {
+        self.turn.is_some() && !self.resting && self.open.is_empty()
+    }
+
+    /// Every conversation in the workspace.
+    pub(super) fn all(workspace: &Workspace<'_>) -> Result<Vec<Memory>> {
+        let dir = workspace.file("agents");
+        let names = workspace.home.disk().list(&dir).map_err(Error::disk("list", &dir))?;
+        let read = |name: String| {
+            let name = workspace.file(&format!("agents/{name}"));
+            let memory: Memory = serde_json::from_slice(&workspace.home.disk().read(&name).ok()?).ok()?;
+            Some(Memory { name, ..memory })
+        };
+        Ok(names.into_iter().filter_map(|(name, _)| read(name)).collect())
     }
 
     pub(super) fn write(&self, workspace: &Workspace<'_>) -> Result<()> {
@@ -85,6 +118,11 @@ impl Memory {
             _ => None,
         };
         let is_recent = |at: &Timestamp| now.duration_since(*at) < TWICE;
+        if let AgentDeed::ToolStart { id, tool, what } = &word.deed
+            && self.is_under_way(id, &format!("{tool}: {what}"), is_recent)
+        {
+            return true;
+        }
         let is_known = self
             .heard
             .iter()
@@ -96,16 +134,31 @@ impl Memory {
         is_known
     }
 
-    /// The call of that name, which has ended; without such a name the one that began last.
+    /// Whether somebody who does not name calls has just told of this one, or who does has told of it before one who does not.
+    fn is_under_way(&self, id: &str, what: &str, is_recent: impl Fn(&Timestamp) -> bool) -> bool {
+        // The same command under two names may be two calls; which tool it is, every teller says in its own way.
+        let subject = |what: &str| what.split_once(": ").map_or_else(String::new, |(_, subject)| subject.to_owned());
+        let same =
+            |call: &&OpenCall| is_recent(&call.at) && !subject(what).is_empty() && subject(&call.what) == subject(what);
+        self.open.iter().filter(same).any(|call| call.id.is_empty() || id.is_empty())
+    }
+
+    /// The call of that name, which has ended; of those who name none, or tell of one that another told, the one that began last.
     pub(super) fn close(&mut self, id: &str) -> Option<OpenCall> {
-        let at = self.open.iter().position(|call| call.id == id);
-        let at = at.or_else(|| id.is_empty().then(|| self.open.len().checked_sub(1)).flatten())?;
+        let named = self.open.iter().position(|call| call.id == id);
+        let nameless = |call: &OpenCall| id.is_empty() || call.id.is_empty();
+        let at = named.or_else(|| self.open.iter().rposition(nameless))?;
         Some(self.open.remove(at))
     }
 
     pub(super) fn cause(&self) -> Cause {
         Cause { run: self.run.clone(), turn: self.turn, trigger: None, command: None }
     }
+}
+
+fn file_of(workspace: &Workspace<'_>, session: &str) -> String {
+    let key = blake3::hash(session.as_bytes()).to_hex();
+    workspace.file(&format!("agents/{}", &key[..24]))
 }
 
 fn kind(deed: &AgentDeed) -> &'static str {

@@ -1,6 +1,9 @@
 //! An agent's conversation as a run: its record, and a journal that no process keeps open.
 
+use std::collections::hash_map::Entry;
+
 use belay_event::{At, Event, ExecSource, FileSource, Isolation, Protection, Raw, RunStarted, What};
+use belay_journal::Notebook;
 
 use super::memory::Memory;
 use super::{AgentWord, raw};
@@ -8,6 +11,9 @@ use crate::error::Result;
 use crate::record::Snapshot;
 use crate::run::{Confinement, RunLimits, RunRecord, RunState, RunTotals};
 use crate::workspace::Workspace;
+
+/// Conversations whose records are kept open; few go on at a time.
+const NOTEBOOKS_MAX: usize = 8;
 
 impl Workspace<'_> {
     /// Begins the record of a conversation; one that goes on inside a run is that run's.
@@ -80,8 +86,17 @@ impl Workspace<'_> {
         if run.supervisor.is_some() || events.is_empty() {
             return Ok(());
         }
-        belay_journal::append(&self.home.run_dir(&run.id), &run.id, self.home.signing_key()?, &events, seal)?;
-        Ok(())
+        let mut notebooks = self.notebooks.lock().expect("no holder panics");
+        if notebooks.len() >= NOTEBOOKS_MAX && !notebooks.contains_key(&run.id) {
+            notebooks.clear();
+        }
+        let notebook = match notebooks.entry(run.id.clone()) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(Notebook::open(&self.home.run_dir(&run.id), &run.id, self.home.signing_key()?)?)
+            }
+        };
+        Ok(notebook.append(&events, seal)?)
     }
 
     /// Brings the record of the conversation up to date.

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use belay_store::{Archived, Completed, Copier, Error, Frame, Hash, Manifest, Result, Root, Slot, Store};
+use belay_store::{Completed, Copier, Error, Frame, Hash, Located, Manifest, Result, Root, Slot, Store};
 
 use crate::archive::{Sink, write_from};
 use crate::workspace::Work;
@@ -52,8 +52,10 @@ impl<'a> Archive<'a> {
         write_from(store, manifest, &mut frames, &read, self.work)?;
         let (bytes, objects) = frames.finish().map_err(failed)?;
         fs::remove_dir_all(self.path.with_file_name(ASIDE)).map_err(failed)?;
-        let own = self.path.parent().map(File::open).transpose().map_err(failed)?;
-        own.map(|dir| dir.sync_all()).transpose().map_err(failed)?;
+        // Its own directory, the one of all copies, and belay's home, in which that one may be new.
+        for above in self.path.ancestors().skip(1).take(3) {
+            File::open(above).and_then(|dir| dir.sync_all()).map_err(failed)?;
+        }
         Ok(Completed { bytes, objects })
     }
 }
@@ -111,7 +113,7 @@ struct Frames {
     open: Vec<(Hash, u32, u32)>,
     /// Bytes of the last object that are still to come.
     awaited: u64,
-    closed: Vec<Archived>,
+    closed: Vec<Located>,
 }
 
 impl Frames {
@@ -135,14 +137,21 @@ impl Frames {
         self.file.write_all(&packed)?;
         let (len, raw_len) = (packed.len() as u32, self.raw.len() as u32);
         let frame = Frame { offset: self.offset, len, raw_len, gzip: self.gzip };
-        self.closed.extend(self.open.drain(..).map(|(key, at, len)| Archived { key, len, frame, at }));
+        let located = |(key, at, len): (Hash, u32, u32)| Located {
+            key,
+            len,
+            path: Vec::new(),
+            frame: Some(frame),
+            at: at.into(),
+        };
+        self.closed.extend(self.open.drain(..).map(located));
         self.offset += u64::from(len);
         self.raw.clear();
         Ok(())
     }
 
     /// Makes everything durable; returns how long the file is and what is where in it.
-    fn finish(mut self) -> io::Result<(u64, Vec<Archived>)> {
+    fn finish(mut self) -> io::Result<(u64, Vec<Located>)> {
         self.close()?;
         self.file.sync_all()?;
         Ok((self.offset, self.closed))

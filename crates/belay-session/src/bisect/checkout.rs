@@ -195,7 +195,7 @@ impl<'w, 'h> Checkout<'w, 'h> {
             env: belay_jail::scrub(variables, &patterns),
             directory: directory.to_owned(),
             stdio: Some(stdio),
-            session: false,
+            foreground: false,
             dies_with_parent: true,
             tracer: None,
         };

@@ -80,10 +80,12 @@ impl Workspace<'_> {
         let what = format!("command {number} of {} ({})", run.id, crate::trigger::said(&command.exec.argv));
         let before = timeline.snapshots().iter().rev().find(|snapshot| at(snapshot.created_at) <= first);
         let before = before.ok_or_else(|| Error::NoneBefore { step: what.clone() })?;
-        let begun = begun(&reader)?;
-        let begun = |snapshot: &Snapshot| begun.get(&snapshot.id).copied().unwrap_or(at(snapshot.created_at));
-        let after = timeline.snapshots().iter().find(|snapshot| begun(snapshot) >= last).cloned();
-        let until = after.as_ref().map(begun);
+        let spans = spans(&reader)?;
+        let span = |snapshot: &Snapshot| spans.get(&snapshot.id).copied().unwrap_or([at(snapshot.created_at); 2]);
+        let after = timeline.snapshots().iter().find(|snapshot| span(snapshot)[0] >= last).cloned();
+        // What happened while it was taken may be in it.
+        let until = after.as_ref().map(|after| span(after)[1]);
+        let later = || changes.iter().filter(|change| until.is_some_and(|until| change.at > until));
         let between = || {
             let is_between =
                 |change: &&Change| change.at > at(before.created_at) && until.is_none_or(|until| change.at <= until);
@@ -96,7 +98,7 @@ impl Workspace<'_> {
             let became = unsure.and_then(|own| commands.iter().find(|other| other.ended == Some(Ended::Replaced(own))));
             became.is_some_and(|other| !family.contains(&other.exec.command))
         };
-        let touched = Touched::by(between(), &is_meant, &is_unsure);
+        let touched = Touched::by(between(), later(), &is_meant, &is_unsure);
         let removed = removed(between(), &is_meant);
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
@@ -152,13 +154,14 @@ fn nothing_changed(timeline: &Timeline, run: String, number: u64, changes: &[Cha
     Error::NothingChanged { run, number, unknown: unknown().count() as u64, step }
 }
 
-/// When the snapshots of a run were begun, by their ids.
-fn begun(reader: &Reader) -> Result<std::collections::HashMap<String, At>> {
-    let begun = |snapshot: belay_journal::Snapshot| {
+/// When the snapshots of a run were begun and when they were done, by their ids.
+fn spans(reader: &Reader) -> Result<std::collections::HashMap<String, [At; 2]>> {
+    let span = |snapshot: belay_journal::Snapshot| {
         let took = i128::from(snapshot.taken.took_us) * 1000;
-        Some((snapshot.taken.snapshot?, At::from_unix_nanos(snapshot.at.unix_nanos() - took)))
+        let begun = At::from_unix_nanos(snapshot.at.unix_nanos() - took);
+        Some((snapshot.taken.snapshot?, [begun, snapshot.at]))
     };
-    Ok(reader.snapshots()?.into_iter().filter_map(begun).collect())
+    Ok(reader.snapshots()?.into_iter().filter_map(span).collect())
 }
 
 fn at(timestamp: Timestamp) -> At {

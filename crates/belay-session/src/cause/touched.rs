@@ -22,6 +22,8 @@ pub(super) enum Touched {
         mine: Paths,
         /// What others touched.
         others: Paths,
+        /// What others touched when the step was over; the kernel may tell late of what a snapshot holds already.
+        later: Paths,
     },
 }
 
@@ -30,6 +32,8 @@ pub(super) enum Touched {
 pub(super) struct Paths {
     exact: HashSet<Vec<u8>>,
     trees: HashSet<Vec<u8>>,
+    /// Directories that were made, and so were empty.
+    made: HashSet<Vec<u8>>,
 }
 
 impl Paths {
@@ -38,6 +42,9 @@ impl Paths {
             // What lay in a directory that came, went or moved as a whole is not reported one by one.
             if change.dir && change.action != Action::Modified {
                 self.trees.insert(path.to_vec());
+            }
+            if change.dir && change.action == Action::Created {
+                self.made.insert(path.to_vec());
             }
             self.exact.insert(path.to_vec());
         }
@@ -48,19 +55,28 @@ impl Paths {
     }
 
     fn covers(&self, path: &[u8]) -> bool {
-        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-        self.has(path) || slashes.into_iter().any(|at| self.trees.contains(&path[..at]))
+        self.has(path) || dirs_above(path).any(|dir| self.trees.contains(dir))
     }
+
+    fn made_above(&self, path: &[u8]) -> bool {
+        dirs_above(path).any(|dir| self.made.contains(dir))
+    }
+}
+
+fn dirs_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }
 
 impl Touched {
     /// Only what those touched who are meant; where it may have been somebody else as well, others touched it, too.
     pub(super) fn by<'a>(
         changes: impl Iterator<Item = &'a Change>,
+        after: impl Iterator<Item = &'a Change>,
         is_meant: &dyn Fn(Option<Actor>) -> bool,
         is_unsure: &dyn Fn(Option<Actor>) -> bool,
     ) -> Touched {
-        let (mut mine, mut others) = (Paths::default(), Paths::default());
+        let (mut mine, mut others, mut later) = (Paths::default(), Paths::default(), Paths::default());
+        after.filter(|change| !is_meant(change.change.by)).for_each(|change| later.add(&change.change));
         for change in changes {
             let meant = is_meant(change.change.by);
             if meant {
@@ -70,7 +86,7 @@ impl Touched {
                 others.add(&change.change);
             }
         }
-        Touched::Only { mine, others }
+        Touched::Only { mine, others, later }
     }
 
     /// Everything but what only those touched who are outside.
@@ -87,7 +103,10 @@ impl Touched {
         match self {
             Touched::All => true,
             Touched::But { mine, others } => mine.has(path) || !others.has(path),
-            Touched::Only { mine, others } => mine.has(path) || (mine.covers(path) && !others.has(path)),
+            Touched::Only { mine, others, later } => {
+                let is_later = mine.made_above(path) && later.has(path);
+                mine.has(path) || (mine.covers(path) && !others.has(path) && !is_later)
+            }
         }
     }
 
@@ -95,7 +114,7 @@ impl Touched {
     pub(super) fn is_doubtful(&self, path: &[u8]) -> bool {
         match self {
             Touched::All => false,
-            Touched::But { mine, others } | Touched::Only { mine, others } => mine.covers(path) && others.has(path),
+            Touched::But { mine, others } | Touched::Only { mine, others, .. } => mine.covers(path) && others.has(path),
         }
     }
 }
@@ -204,16 +223,18 @@ mod tests {
             change("d/theirs", false, Action::Created, Some(3)),
             change("human", false, Action::Modified, None),
         ];
+        let late = [change("d/late", false, Action::Created, Some(3)), change("a", false, Action::Modified, Some(3))];
         let is_meant = |by: Option<Actor>| by.and_then(|by| by.command) == Some(2);
-        let unsure = Touched::by(changes.iter(), &is_meant, &|_| true);
+        let unsure = Touched::by(changes.iter(), [].iter(), &is_meant, &|_| true);
         assert!(unsure.is_meant(b"a") && unsure.is_doubtful(b"a"));
-        let touched = Touched::by(changes.iter(), &is_meant, &|_| false);
+        let touched = Touched::by(changes.iter(), late.iter(), &is_meant, &|_| false);
         for (path, meant, doubtful) in [
             ("a", true, false),
             ("b", true, true),
             ("d", true, false),
             ("d/inside", true, false),
             ("d/theirs", false, true),
+            ("d/late", false, false),
             ("human", false, false),
             ("unknown", false, false),
         ] {

@@ -96,6 +96,14 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.retention.max_count", Number(1_000_000), Never, "Snapshots kept by the archive backend."),
     key("snapshots.retention.delete_initial", Flag, Being(false), "Let pre-run snapshots be deleted automatically."),
     key("agents.hide_prompts", Flag, Being(true), "Keep only a hash of what the user asked an agent."),
+    key("agents.helper_idle_seconds", Number(YEAR_SECONDS), Never, "Seconds until an idle helper ends; 0 for none."),
+    key(
+        "agents.named",
+        Choice(&["store", "git"]),
+        Never,
+        "Where agents' named states are kept: in belay's store, or as refs of the workspace's git repository too.",
+    ),
+    key("agents.alternates", Flag, Never, "Also read repositories that the workspace's borrows objects from."),
     key("tracing.disable_exec", Flag, Being(false), "Do not record the commands of a run."),
     key("tracing.disable_files", Flag, Being(false), "Do not record which files a run changes."),
     key(

@@ -6,10 +6,11 @@
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::{Degraded, Isolation, Raw};
-use belay_jail::{Access, Identity, Layer, Network, Policy, Replaced, Shown};
+use belay_jail::{Access, Grant, Identity, Layer, Network, Policy, Replaced, Shown};
 use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
@@ -80,6 +81,8 @@ pub struct Den {
     pub home: PathBuf,
     /// The program belay, which a jail shows.
     pub program: Option<PathBuf>,
+    /// The directory of the person's settings and profiles, which nothing confined may change.
+    pub settings: PathBuf,
 }
 
 /// What to start under which confinement.
@@ -112,6 +115,14 @@ impl HeldCommand {
         match self {
             HeldCommand::Free(_) => None,
             HeldCommand::Confined(held) => held.take_refusals(),
+        }
+    }
+
+    /// What of its jail must be mended while it runs.
+    pub(super) fn take_covers(&mut self) -> Option<belay_jail::Covers> {
+        match self {
+            HeldCommand::Free(_) => None,
+            HeldCommand::Confined(held) => held.take_covers(),
         }
     }
 
@@ -186,17 +197,26 @@ pub(crate) fn policy_at(
     let ground = Ground { workspace: at, home: &den.home, belay };
     let identity = if belay_sys::is_root() { ROOT_INSIDE } else { own_identity() };
     let mut policy = profile.policy(&ground, identity);
+    let last = policy.grants.pop();
+    if belay_sys::is_root() {
+        // First, so that a rule which names one of them wins.
+        let hidden = roots_own(Path::new("/etc")).into_iter().filter(|grant| !grant.path.starts_with(at));
+        policy.grants.splice(0..0, hidden.collect::<Vec<_>>());
+    }
     let extra = wanted.paths.iter().map(|(path, reach)| {
         let access = match reach {
             Reach::Read => Access::Read,
             Reach::Write => Access::Write,
             Reach::Hide => Access::Hidden,
         };
-        belay_jail::Grant::new(PathBuf::from(OsStr::from_bytes(path.bytes())), access)
+        Grant::new(PathBuf::from(OsStr::from_bytes(path.bytes())), access)
     });
     // The last grant hides belay's own directory; nothing that is given comes after it or beneath it.
-    let last = policy.grants.pop();
     policy.grants.extend(extra.filter(|grant| !grant.path.starts_with(belay)));
+    // A command that could write the settings would choose the jail of the next one.
+    if policy.decides(&den.settings).is_some_and(|grant| grant.access == Access::Write) {
+        policy.grants.push(Grant::new(&den.settings, Access::Read));
+    }
     policy.grants.extend(last);
     // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.
     if let Some(snapshots) = crate::backend::beside(at).filter(|snapshots| snapshots.is_dir()) {
@@ -245,12 +265,27 @@ fn accounts(home: &Path) -> Vec<Replaced> {
     entries.into_iter().filter_map(replaced).collect()
 }
 
+/// What of the machine's settings only root may read: inside nobody is root, but all of root's files are still its own.
+fn roots_own(directory: &Path) -> Vec<Grant> {
+    let mut hidden = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let Ok(found) = entry.metadata() else { continue };
+        let others_may = if found.is_dir() { 0o005 } else { 0o004 };
+        if !found.is_symlink() && found.mode() & others_may != others_may {
+            hidden.push(Grant::new(entry.path(), Access::Hidden));
+        } else if found.is_dir() {
+            hidden.extend(roots_own(&entry.path()));
+        }
+    }
+    hidden
+}
+
 /// The workspace becomes a private directory whose changes are kept; a jail without namespaces has none.
 fn keep_apart(policy: &mut Policy, layer: &Overlay) {
     let kept = layer.kept().clone();
-    for grant in policy.grants.iter_mut().filter(|grant| grant.path == kept.path) {
-        grant.access = Access::Private;
-    }
+    // What is beneath it too: a path that may be written is written apart like all others.
+    let is_written = |grant: &&mut Grant| grant.path.starts_with(&kept.path) && grant.access == Access::Write;
+    policy.grants.iter_mut().filter(is_written).for_each(|grant| grant.access = Access::Private);
     policy.kept.push(kept);
     policy.without_namespaces = false;
 }
@@ -284,7 +319,7 @@ pub(super) fn hold(
         env,
         directory: command.cwd.to_owned(),
         stdio: Some(command.stdio),
-        session: true,
+        foreground: true,
         dies_with_parent: true,
         tracer: command.tracer,
     };

@@ -3,7 +3,7 @@
 //! A client that does not take what it is sent for too long is let go: it must not hold the run up.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -15,6 +15,9 @@ use std::time::Duration;
 
 use super::Wake;
 use super::wire::{Answer, Frame, Request, read_frame, write_data, write_text};
+
+/// Room for what the kernel says of a process.
+const STATUS_BYTES: usize = 8192;
 
 /// A terminal that takes nothing for this long is given up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -48,7 +51,7 @@ pub(super) fn socket_in(dir: &Path) -> io::Result<(File, PathBuf)> {
 ///
 /// A jail renounces new privileges and adds filters, for good; who has more of either than we is in one. Who is gone
 /// already cannot be asked.
-fn is_free(stream: &UnixStream) -> bool {
+pub(crate) fn is_free(stream: &UnixStream) -> bool {
     let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
     let (own, theirs) = (fetters("self"), fetters(&peer.pid.as_raw_nonzero().to_string()));
     matches!((own, theirs), (Some(own), Some(theirs)) if theirs[0] <= own[0] && theirs[1] <= own[1])
@@ -56,7 +59,9 @@ fn is_free(stream: &UnixStream) -> bool {
 
 /// Whether new privileges are renounced, and how many filters there are.
 fn fetters(process: &str) -> Option<[u64; 2]> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    // It is shorter than this, and the kernel makes it anew for each read.
+    let mut status = String::with_capacity(STATUS_BYTES);
+    File::open(format!("/proc/{process}/status")).ok()?.read_to_string(&mut status).ok()?;
     let number = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));
         line.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
@@ -139,6 +144,12 @@ impl Control {
         }
     }
 
+    /// Shows a client nothing from now on: it takes nothing.
+    pub(super) fn look_away(&self, id: u64) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        clients.iter_mut().filter(|client| client.id == id).for_each(|client| client.is_watching = false);
+    }
+
     /// Passes on what the terminal shows.
     pub(super) fn broadcast(&self, data: &[u8]) {
         let mut clients = self.clients.lock().expect("no holder panics");
@@ -147,6 +158,15 @@ impl Control {
                 client.is_watching = false;
                 let _ = client.stream.shutdown(std::net::Shutdown::Both);
             }
+        }
+    }
+
+    /// Tells everybody who sits at the terminal that its program is stopped.
+    pub(super) fn tell_stopped(&self) {
+        let mut clients = self.clients.lock().expect("no holder panics");
+        for client in clients.iter_mut().filter(|client| client.is_watching) {
+            // If it is gone, its reader will say so.
+            let _ = write_text(&mut client.stream, &Answer::Stopped);
         }
     }
 

@@ -1,20 +1,24 @@
-//! Calls that a jail refuses: answered at once, told once for each process and call.
+//! Calls that a jail refuses: answered at once, told once for each process and call; and what it hides, kept so.
 //!
 //! Invariant: whoever is refused never waits for us to write it down.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::mpsc::Sender;
 
-use belay_event::{Denied, Event, What};
-use belay_jail::Refusals;
+use belay_event::{Degraded, Denied, Event, What};
+use belay_jail::{Covers, Refusals};
 
 use super::Wake;
 use super::supervisor::Supervisor;
+use crate::error::chain_of;
 
 /// More different refusals than this are no news any more.
 const TOLD_MAX: usize = 4_096;
 /// Processes that are remembered.
 const COMMANDS_MAX: usize = 100_000;
+/// Whoever replaces what is hidden again and again is told of so often.
+const MENDED_MAX: usize = 100;
 const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();
 
 /// The last command that each process was; one that ended may have been refused something just before.
@@ -31,6 +35,23 @@ impl Commands {
             self.0.insert(exec.pid, exec.command);
         }
     }
+}
+
+/// What of a jail is mended while its command runs.
+pub(super) struct Mending {
+    covers: Covers,
+    told: usize,
+}
+
+impl Mending {
+    pub(super) fn new(covers: Covers) -> Mending {
+        Mending { covers, told: 0 }
+    }
+}
+
+fn reopened(path: &Path) -> String {
+    let path = path.display();
+    format!("{path} was replaced from outside, and stood open to the command until it was covered again")
 }
 
 /// A call that was refused.
@@ -66,6 +87,24 @@ fn process_of(thread: u32) -> u32 {
 }
 
 impl Supervisor<'_> {
+    /// Hides and protects again what somebody outside replaced; until then it stood open.
+    pub(super) fn mend_covers(&mut self) {
+        let Some(mending) = &mut self.mending else { return };
+        let whys: Vec<String> = match mending.covers.mend() {
+            Ok(replaced) => replaced.iter().map(|path| reopened(path)).collect(),
+            Err(error) => {
+                vec![format!("what was replaced from outside stands open to the command: {}", chain_of(&error))]
+            }
+        };
+        let room = MENDED_MAX.saturating_sub(mending.told);
+        mending.told += whys.len();
+        let degraded = |why| What::Degraded(Degraded { layer: "jail".into(), why });
+        let events: Vec<Event> = whys.into_iter().take(room).map(|why| self.event(degraded(why))).collect();
+        if !events.is_empty() {
+            self.happened(events);
+        }
+    }
+
     /// Writes down what was refused, with the command that it happened to.
     pub(super) fn refused(&mut self, refusal: &Refusal) {
         // The tracer may not have told yet that the process became a command.

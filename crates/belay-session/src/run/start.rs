@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use belay_event::{Degraded, Ended, ExecSource, FileSource, Isolation, Protection, RunStarted, What};
-use belay_sys::{Launch, Process};
+use belay_sys::{Launch, Process, Turn};
 use belay_trace::{Engine, Options, Tracer};
 
 use super::captures::{Done, Job};
@@ -39,6 +39,10 @@ impl Streams {
             _ => own[at].try_clone_to_owned().or_else(|_| File::open("/dev/null").map(OwnedFd::from)),
         };
         let streams = Streams([stream(0)?, stream(1)?, stream(2)?]);
+        if let Some(pty) = &pty {
+            // The command shares our session, or keys could not stop it; without a session there is no job control.
+            let _ = belay_sys::take_terminal(&pty.slave);
+        }
         // Whoever waits for the end of a pipe waits for the command, not for us.
         let null = File::options().read(true).write(true).open("/dev/null")?;
         let log = File::options().create(true).append(true).mode(0o600).open(dir.join("supervisor.log"))?;
@@ -155,6 +159,7 @@ impl Supervisor<'_> {
         if let Some(told) = held.take_refusals() {
             refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
         }
+        self.mending = held.take_covers().map(refusals::Mending::new);
         let pid = held.pid();
         self.record.child = ProcessName::of(pid);
         for pid in held.pids() {
@@ -189,7 +194,8 @@ impl Supervisor<'_> {
         let command = Command { argv, env, cwd: &cwd, stdio, tracer };
         match confine::hold(&policy, &patterns, command, degraded) {
             Ok(held) => Ok(Some(held)),
-            Err(error) if wanted.engine == Confiner::Auto => {
+            // Only a machine without any jail: whatever else went wrong, a workspace may have been made so that it does.
+            Err(error @ belay_jail::Error::Unavailable { .. }) if wanted.engine == Confiner::Auto => {
                 degraded.push(confine::unconfined(Some(crate::error::chain_of(&error))));
                 Ok(None)
             }
@@ -205,7 +211,6 @@ impl Supervisor<'_> {
             env,
             cwd: cwd.as_fd(),
             stdio: streams.as_fds(),
-            terminal: self.terminal.is_some(),
             tracer: self.tracer.as_ref().and_then(Tracer::tracer_pid),
         };
         belay_sys::hold(&launch).map(HeldCommand::Free).map_err(Error::run("start the command"))
@@ -276,7 +281,9 @@ const NOT_FOUND: i32 = rustix::io::Errno::NOENT.raw_os_error();
 fn wait_for(process: Process, jail: Option<Process>, wakes: std::sync::mpsc::Sender<Wake>) -> io::Result<()> {
     std::thread::Builder::new().name("waiter".into()).spawn(move || {
         // It cannot be waited for only if it is gone.
-        let _ = process.wait(None);
+        while let Ok(Turn::Stopped) = process.wait_for_turn() {
+            let _ = wakes.send(Wake::ChildStopped(Instant::now()));
+        }
         if let Some(jail) = jail {
             // Whatever the command left behind could still write, and nobody would record it.
             let _ = jail.signal(rustix::process::Signal::KILL.as_raw());

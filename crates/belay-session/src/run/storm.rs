@@ -295,6 +295,8 @@ impl Supervisor<'_> {
         if is_still {
             self.catch_up();
             self.frozen_by.push(HOLDER);
+        } else {
+            self.thawed_at = Some(Instant::now());
         }
         is_still
     }

@@ -20,7 +20,7 @@ use super::control::Control;
 use super::held::Holds;
 use super::passers::Passers;
 use super::record::{ProcessName, RunRecord, RunState};
-use super::refusals::Commands;
+use super::refusals::{Commands, Mending};
 use super::start::Streams;
 use super::storm::Deletions;
 use super::tally::Tally;
@@ -43,7 +43,7 @@ const GRACE: Duration = Duration::from_secs(5);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
-const SIGWINCH: i32 = rustix::process::Signal::WINCH.as_raw();
+const SIGCONT: i32 = rustix::process::Signal::CONT.as_raw();
 
 /// Everything that a supervisor holds.
 pub(super) struct Supervisor<'w> {
@@ -62,6 +62,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
     pub(super) commands: Commands,
+    pub(super) mending: Option<Mending>,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -77,6 +78,13 @@ pub(super) struct Supervisor<'w> {
     /// Events from before the journal's first.
     pub(super) pending: Vec<Event>,
     pub(super) frozen_by: Vec<u64>,
+    pub(super) thawed_at: Option<Instant>,
+    /// Whether keys stopped the command, and nobody let it go on.
+    pub(super) is_suspended: bool,
+    /// Clients that stopped with it.
+    pub(super) away: Vec<u64>,
+    /// What whoever holds it has put back so far.
+    put_back: Vec<Event>,
     pub(super) kill_at: Option<Instant>,
     is_over: bool,
     pub(super) time_up_at: Option<Instant>,
@@ -118,6 +126,7 @@ impl<'w> Supervisor<'w> {
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
             commands: Commands::default(),
+            mending: None,
             tree: None,
             tracer: None,
             journal: None,
@@ -130,6 +139,10 @@ impl<'w> Supervisor<'w> {
             unexecuted: None,
             pending: Vec::new(),
             frozen_by: Vec::new(),
+            thawed_at: None,
+            is_suspended: false,
+            away: Vec::new(),
+            put_back: Vec::new(),
             kill_at: None,
             is_over: false,
             time_up_at: None,
@@ -181,11 +194,13 @@ impl<'w> Supervisor<'w> {
             Wake::Request(client, request) => self.asked(client, request),
             Wake::Gone(client) => {
                 self.thaw(client, None);
+                self.gone(client);
                 self.without_a_person();
             }
             Wake::Refused(refusal) => self.refused(&refusal),
             Wake::Undone(failed) => self.undone(failed),
             Wake::ChildExited => self.is_over = true,
+            Wake::ChildStopped(at) => self.stopped(at),
             Wake::Held(held) => self.held(held),
             Wake::Taken(done) => self.taken(*done),
         }
@@ -196,6 +211,7 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
+        self.mend_covers();
         self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
@@ -244,7 +260,9 @@ impl<'w> Supervisor<'w> {
             return self.happened(events);
         }
         let holders: Vec<u32> = self.frozen_by.iter().filter_map(|client| self.control.pid_of(*client)).collect();
-        self.happened(unseen::while_held(events, &holders));
+        let (put_back, rest) = unseen::while_held(events, &holders);
+        self.put_back.extend(put_back);
+        self.happened(rest);
     }
 
     /// Takes in every event that already happened; other wakes wait their turn.
@@ -292,14 +310,10 @@ impl<'w> Supervisor<'w> {
 
     fn asked(&mut self, client: u64, request: Request) {
         match request {
-            Request::Attach(size) => {
-                self.resize(size);
-                self.control.show_terminal(client, &self.recent.bytes());
-                self.tell_of_storm(client);
-                // A program that fills the screen draws it anew for whoever comes.
-                self.signal_foreground(SIGWINCH);
-            }
+            Request::Attach(size) => self.attached(client, size),
             Request::Resize(size) => self.resize(size),
+            Request::Away => self.away(client),
+            Request::Resume(size) => self.back(client, size),
             Request::Signal(signal) => match &self.record.child {
                 Some(child) => drop(belay_sys::signal_group(child.pid, signal)),
                 None => self.stop("stopped", false),
@@ -318,21 +332,6 @@ impl<'w> Supervisor<'w> {
         }
     }
 
-    fn resize(&self, size: super::TerminalSize) {
-        let size = belay_sys::Size { rows: size.rows, columns: size.columns };
-        if let Some(terminal) = self.terminal.as_ref().filter(|_| size.rows > 0 && size.columns > 0) {
-            // A terminal that nobody sits at any more keeps its size.
-            let _ = belay_sys::set_terminal_size(&**terminal, size);
-        }
-    }
-
-    fn signal_foreground(&self, signal: i32) {
-        let group = self.terminal.as_ref().and_then(|terminal| belay_sys::foreground_group(&**terminal));
-        if let Some(group) = group {
-            let _ = belay_sys::signal_group(group, signal);
-        }
-    }
-
     fn freeze(&mut self, client: u64) {
         // Who waits in the middle of an `execve` cannot be frozen; let in, it freezes before its first instruction.
         self.holds.release();
@@ -347,7 +346,10 @@ impl<'w> Supervisor<'w> {
                 self.frozen_by.push(client);
                 self.control.answer(client, &Answer::Frozen);
             }
-            Err(error) => self.control.answer(client, &Answer::Refused(error.to_string())),
+            Err(error) => {
+                self.thawed_at = Some(Instant::now());
+                self.control.answer(client, &Answer::Refused(error.to_string()));
+            }
         }
     }
 
@@ -356,29 +358,24 @@ impl<'w> Supervisor<'w> {
         let held = self.frozen_by.len();
         if held > 0 {
             self.catch_up();
+            self.mend_covers();
         }
         self.frozen_by.retain(|holder| *holder != client);
         if let Some(rewound) = rewound {
             self.announce(&rewound);
             self.happened(vec![self.event(What::Rewound(rewound))]);
         }
+        // Behind that, so that each says where it came from.
+        let put_back = std::mem::take(&mut self.put_back);
+        self.happened(put_back);
         if held > 0
             && self.frozen_by.is_empty()
             && let Some(tree) = &mut self.tree
         {
             // A group that cannot be thawed is gone, and so are its processes.
             let _ = tree.thaw();
+            self.thawed_at = Some(Instant::now());
         }
-    }
-
-    /// Tells whoever sits at the terminal that files changed under the program.
-    fn announce(&self, rewound: &Rewound) {
-        if self.terminal.is_none() {
-            return;
-        }
-        let (kind, to, changed) = (&rewound.kind, &rewound.to, rewound.changed);
-        let line = format!("\r\nbelay: {kind} to {to}: {changed} paths changed under this program\r\n");
-        self.control.broadcast(line.as_bytes());
     }
 
     /// Ends everything: politely with a last resort, or at once.
@@ -397,7 +394,7 @@ impl<'w> Supervisor<'w> {
         }
         if let Some(tree) = &self.tree {
             tree.signal(SIGTERM);
-            tree.signal(rustix::process::Signal::CONT.as_raw());
+            tree.signal(SIGCONT);
         }
         self.kill_at.get_or_insert(Instant::now() + GRACE);
     }

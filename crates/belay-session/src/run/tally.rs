@@ -161,8 +161,8 @@ mod tests {
         let (exe, cwd) = (Raw::default(), Raw::default());
         let exec = Exec { command: 1, parent: None, pid: 1, ppid: 0, uid: 0, argv, exe, cwd, cut: false };
         tally.observe(&event(What::Exec(exec)));
-        [change("a", 1), change("a", 1), change("b", 2)].iter().for_each(|event| tally.observe(event));
-        assert_eq!((tally.totals.commands, tally.totals.changes, tally.paths()), (1, 3, 2));
+        [change("a", 1), change("a", 1), change("c", 1), change("b", 2)].iter().for_each(|event| tally.observe(event));
+        assert_eq!((tally.totals.commands, tally.totals.changes, tally.paths()), (1, 4, 3));
         let deeds = tally.deeds();
         assert_eq!((deeds[0].command, deeds[0].changes, deeds[1].command), (Some(1), 2, Some(2)));
         assert_eq!(deeds[0].argv.iter().map(|word| word.bytes().len()).sum::<usize>(), ARGV_BYTES_MAX);

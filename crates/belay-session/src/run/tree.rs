@@ -111,7 +111,11 @@ impl Tree {
                 Ok(()) => format!("no control group: the limit of {what} counts for each process or user alone"),
                 Err(error) => format!("the limit of {what} is not in force: {error}"),
             };
-            degraded.push(Degraded { layer: "limits".into(), why });
+            let one = Degraded { layer: "limits".into(), why };
+            // Of several processes of one command it is told once.
+            if !degraded.contains(&one) {
+                degraded.push(one);
+            }
         };
         if let Some(bytes) = limits.memory {
             told("memory", belay_sys::limit_address_space(pid, bytes));

@@ -4,6 +4,8 @@
 //! And what the snapshots around a run differ in without an event (a store through a mapping, a change that no watch
 //! reports) is recorded at the end, by nobody: a record may not know who, but it knows what.
 
+use std::collections::HashSet;
+
 use belay_event::{Action, Event, FileChange, What};
 use belay_store::{Change, Scope};
 
@@ -13,9 +15,19 @@ use crate::error::Result;
 /// How the names begin under which a rollback puts files in place.
 const OWN: &[u8] = b".belay-op_";
 
-/// The events of a time in which only the processes `holders` and strangers could change anything.
-pub(super) fn while_held(events: Vec<Event>, holders: &[u32]) -> Vec<Event> {
-    events.into_iter().filter_map(|event| restored(event, holders)).collect()
+/// The events of a time in which only the processes `holders` and strangers could change anything: what was put back,
+/// each path once, and the rest.
+pub(super) fn while_held(events: Vec<Event>, holders: &[u32]) -> (Vec<Event>, Vec<Event>) {
+    let events = events.into_iter().filter_map(|event| restored(event, holders));
+    let is_put_back = |event: &Event| matches!(&event.what, What::File(change) if change.action == Action::Restored);
+    let (mut put_back, rest): (Vec<Event>, Vec<Event>) = events.partition(is_put_back);
+    let mut seen = HashSet::new();
+    put_back.retain(|event| match &event.what {
+        // The top is touched whenever something in it is put back.
+        What::File(change) => !change.path.bytes().is_empty() && seen.insert(change.path.clone()),
+        _ => true,
+    });
+    (put_back, rest)
 }
 
 fn restored(mut event: Event, holders: &[u32]) -> Option<Event> {
@@ -107,6 +119,8 @@ mod tests {
         let events = vec![
             change(Action::Created, ".belay-op_x-1", None, Some(7)),
             change(Action::Renamed, ".belay-op_x-1", Some("d/a"), Some(7)),
+            change(Action::Modified, "d/a", None, Some(7)),
+            change(Action::Modified, "", None, Some(7)),
             change(Action::Deleted, "b", None, None),
             change(Action::Renamed, "c", Some("d/.belay-op_x-2"), Some(7)),
             change(Action::Modified, "mine", None, Some(9)),
@@ -115,8 +129,9 @@ mod tests {
             (Action::Restored, "d/a".to_owned(), false),
             (Action::Restored, "b".to_owned(), false),
             (Action::Restored, "c".to_owned(), false),
-            (Action::Modified, "mine".to_owned(), true),
         ];
-        assert_eq!(seen(while_held(events, &[7])), expected);
+        let (put_back, rest) = while_held(events, &[7]);
+        assert_eq!(seen(put_back), expected);
+        assert_eq!(seen(rest), [(Action::Modified, "mine".to_owned(), true)]);
     }
 }

@@ -24,6 +24,10 @@ pub enum Request {
     Attach(TerminalSize),
     /// That its terminal has another size.
     Resize(TerminalSize),
+    /// To be shown nothing until [`Request::Resume`], because the client stops as well.
+    Away,
+    /// To let its command go on after [`Answer::Stopped`], at a terminal of this size.
+    Resume(TerminalSize),
     /// To pass on a signal to its command.
     Signal(i32),
     /// To stop: politely, or at once.
@@ -47,6 +51,8 @@ pub enum Request {
 pub enum Answer {
     /// The command begins now.
     Started(Box<RunRecord>),
+    /// Its command was stopped at the terminal, as by Ctrl-Z.
+    Stopped,
     /// Nothing of the run moves.
     Frozen,
     /// The run goes on.
@@ -116,7 +122,7 @@ pub enum Frame<T> {
 }
 
 /// Reads a frame; none at the end.
-pub(super) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<Frame<T>>> {
+pub(crate) fn read_frame<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<Frame<T>>> {
     let mut head = [0; 5];
     match from.read_exact(&mut head) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
@@ -140,7 +146,7 @@ pub(super) fn write_data(to: &mut impl Write, data: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a request or an answer.
-pub(super) fn write_text(to: &mut impl Write, text: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_text(to: &mut impl Write, text: &impl Serialize) -> io::Result<()> {
     write(to, TEXT, &serde_json::to_vec(text)?)
 }
 

@@ -110,6 +110,46 @@ fn two_commands_between_the_same_snapshots_are_told_apart_by_path_or_not_at_all(
 }
 
 #[test]
+fn what_another_command_put_into_a_new_directory_while_a_snapshot_was_taken_stays() {
+    let bed = Bed::new();
+    let mut past = Past::new(&bed);
+    let made = past.exec(Some(1), "mkdir new");
+    past.mkdir(made, "new");
+    past.exit(made);
+    past.slow_snap(|| {
+        past.write(Some(1), "new/x", "kept");
+        bed.ws.file("new/late", "kept");
+    });
+    // The kernel told of it when the snapshot was done.
+    past.change(Some(1), Action::Created, "new/late");
+    past.exit(1);
+    revert(&bed, &command(made));
+    assert_eq!((bed.text("new/x").as_str(), bed.text("new/late").as_str()), ("kept", "kept"));
+}
+
+#[test]
+fn what_a_command_removed_comes_back_in_its_place_although_another_had_changed_it() {
+    let bed = Bed::new();
+    bed.ws.file("d/a", LINES);
+    bed.ws.file("d/b", "b");
+    let mut past = Past::new(&bed);
+    let edit = past.run("edit", &[("d/a", "X\n2\n3\n4\n5\n")]);
+    let gone = past.exec(Some(1), "rm d/a d/b");
+    past.remove(Some(gone), "d/a");
+    past.remove(Some(gone), "d/b");
+    past.exit(gone);
+    past.snap(Kind::Auto, Some(gone));
+    let reverted = revert(&bed, &command(gone));
+    assert_eq!(conflicts(&reverted.conflicts), [("d/a".into(), Clash::Doubtful, Some("d/a".into()))]);
+    assert_eq!((bed.text("d/a").as_str(), bed.text("d/b").as_str()), (LINES, "b"));
+    bed.rewind(Goal::Undo).unwrap();
+    assert!(!bed.ws.join("d/a").exists());
+    // What was removed later stays removed when an earlier command is taken back.
+    revert(&bed, &command(edit));
+    assert!(!bed.ws.join("d/a").exists() && bed.ws.join(format!("d/a.before-command-{edit}")).exists());
+}
+
+#[test]
 fn what_a_command_started_belongs_to_it_and_somebody_else_does_not() {
     let bed = Bed::new();
     bed.ws.file("mine", "1");

@@ -1,9 +1,10 @@
 //! The machine ends before every single change of belay's disk: the old state or the new, and nothing else.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use belay_session::{Error, Goal, PruneRule, SnapshotRequest};
-use belay_testkit::{assert_same_world, diff_worlds};
+use belay_testkit::{TempWorkspace, assert_same_world, diff_worlds};
 
 use crate::bed::{Bed, work};
 use crate::recover::{BUT_TIMES, wreck};
@@ -15,6 +16,12 @@ fn ends() -> impl Iterator<Item = End> {
     std::iter::once(End::Death).chain((0..if full { 20 } else { 2 }).map(End::PowerLoss))
 }
 
+/// A workspace and a home on a filesystem on which waiting for the disk takes no time, if there is one.
+fn in_memory() -> Bed {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { Bed::of(TempWorkspace::new_in(memory)) } else { Bed::new() }
+}
+
 /// Does `deed` until the machine ends at its n-th change of the disk, for every n and end, and has a look each time.
 fn end_everywhere<T>(
     prepare: impl Fn(Bed) -> Bed,
@@ -24,8 +31,9 @@ fn end_everywhere<T>(
     for operation in 1.. {
         let mut done = false;
         for end in ends() {
-            let disk = Twin::default();
-            let bed = prepare(Bed::new().on(Arc::new(disk.clone())));
+            let bed = in_memory();
+            let disk = Twin::beside(bed.ws.home());
+            let bed = prepare(bed.on(Arc::new(disk.clone())));
             disk.end_at(operation);
             let made = deed(&bed).ok();
             done = disk.operations() < operation;
@@ -67,6 +75,84 @@ fn a_snapshot_is_listed_or_not_and_the_others_stay() {
         bed.ws.file("a", "wreck");
         bed.rewind(Goal::To(Some("first".into()))).unwrap();
         assert_eq!(bed.text("a"), "1", "{what}");
+    });
+}
+
+/// Every copy belongs to a snapshot, once gc has been there.
+fn has_no_leftovers(bed: &Bed, what: &str) {
+    bed.home.gc(false).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let timeline = bed.open().timeline().unwrap();
+    let mut wanted: Vec<_> = timeline.snapshots().iter().filter_map(|one| one.native_ref.clone()).collect();
+    let mut copies = bed.home.store().native_copies().unwrap();
+    copies.sort_by(|a, b| a.reference.cmp(&b.reference));
+    wanted.sort();
+    wanted.dedup();
+    assert_eq!(
+        copies.iter().map(|copy| &copy.reference).collect::<Vec<_>>(),
+        wanted.iter().collect::<Vec<_>>(),
+        "{what}"
+    );
+    let there = std::fs::read_dir(bed.ws.home().join("copies")).map_or(0, |entries| entries.count());
+    assert_eq!(there, wanted.len(), "{what}: directories of copies");
+}
+
+fn ends_during_a_copy(backend: &'static str) {
+    let prepare = |bed: Bed| {
+        let bed = bed.with(&[("snapshots.backend", backend)]);
+        bed.ws.file("a", "1").file("dir/b", "1");
+        bed.label("first");
+        bed.ws.file("a", "2");
+        bed
+    };
+    let deed = |bed: &Bed| bed.take(&SnapshotRequest::default()).map(|taken| taken.snapshot);
+    end_everywhere(prepare, deed, |bed, made, what| {
+        is_sound(&bed, what);
+        let timeline = bed.open().timeline().unwrap();
+        assert_eq!(timeline.snapshots()[0].label.as_deref(), Some("first"), "{what}");
+        assert!(made.is_none_or(|made| timeline.latest() == Some(&made)), "{what}: what was reported is there");
+        has_no_leftovers(&bed, what);
+        bed.ws.file("a", "wreck");
+        bed.rewind(Goal::To(Some("first".into()))).unwrap();
+        assert_eq!((bed.text("a"), bed.text("dir/b")), ("1".into(), "1".into()), "{what}");
+    });
+}
+
+#[test]
+fn a_clone_is_whole_or_collected() {
+    ends_during_a_copy("clone");
+}
+
+#[test]
+fn an_archive_is_whole_or_collected() {
+    ends_during_a_copy("archive");
+}
+
+#[test]
+fn a_copy_that_goes_leaves_what_others_need() {
+    let prepare = |bed: Bed| {
+        let bed = bed.with(&[("snapshots.backend", "clone")]);
+        bed.ws.file("steady", crate::budget::noise(1, 3000)).file("once", crate::budget::noise(2, 3000));
+        bed.label("first");
+        bed.ws.file("changing", "2").remove("once");
+        bed.label("second");
+        let bed = bed.with(&[("snapshots.backend", "objects")]);
+        bed.ws.file("changing", "3").file("once", crate::budget::noise(2, 3000));
+        bed.label("third");
+        bed
+    };
+    let deed = |bed: &Bed| {
+        let timeline = bed.open().timeline()?;
+        bed.open().delete(&[timeline.snapshots()[0].id.clone()])
+    };
+    end_everywhere(prepare, deed, |bed, made, what| {
+        is_sound(&bed, what);
+        has_no_leftovers(&bed, what);
+        assert!(made.is_none() || bed.ids().len() == 2, "{what}");
+        bed.ws.remove("steady").remove("once");
+        bed.rewind(Goal::To(Some("third".into()))).unwrap();
+        assert_eq!(std::fs::read(bed.ws.join("once")).unwrap(), crate::budget::noise(2, 3000), "{what}");
+        bed.rewind(Goal::To(Some("second".into()))).unwrap();
+        assert_eq!(std::fs::read(bed.ws.join("steady")).unwrap(), crate::budget::noise(1, 3000), "{what}");
     });
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use belay_session::{PruneRule, SnapshotRequest};
+use belay_session::{BackendChoice, PruneRule, SnapshotRequest};
 
 use crate::bed::{Bed, work};
 
@@ -43,6 +43,15 @@ fn no_snapshot_is_lost_and_no_number_given_twice() {
 
 #[test]
 fn pruning_beside_writers_frees_nothing_that_is_needed() {
+    prune_beside_writers(&["objects"], 25);
+}
+
+#[test]
+fn pruning_beside_writers_frees_nothing_that_is_needed_of_copies() {
+    prune_beside_writers(&["clone", "archive", "objects"], 10);
+}
+
+fn prune_beside_writers(backends: &[&str], rounds: u64) {
     let bed = Bed::new();
     bed.ws.file("a", "1");
     bed.open();
@@ -56,9 +65,10 @@ fn pruning_beside_writers_frees_nothing_that_is_needed() {
                 workspace.prune(&plan).unwrap();
             }
         });
-        for n in 0..25 {
+        for n in 0..rounds {
             bed.ws.file("a", format!("{n}")).file("b", crate::budget::noise(n % 3, 20_000));
-            bed.snap();
+            let backend = BackendChoice::from_name(backends[n as usize % backends.len()]);
+            bed.take(&SnapshotRequest { backend, ..SnapshotRequest::default() }).unwrap();
         }
         done.store(true, Ordering::Relaxed);
     });
@@ -66,5 +76,5 @@ fn pruning_beside_writers_frees_nothing_that_is_needed() {
     let latest = bed.open().resolve("@latest").unwrap();
     bed.ws.file("a", "wreck");
     bed.rollback(&latest);
-    assert_eq!(bed.text("a"), "24");
+    assert_eq!(bed.text("a"), (rounds - 1).to_string());
 }

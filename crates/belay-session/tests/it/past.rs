@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, What};
+use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, SnapshotTaken, What};
 use belay_journal::Writer;
 use belay_session::{Cause, Kind, Origin, RunPlan, Snapshot, SnapshotRequest};
 
@@ -59,6 +59,14 @@ impl<'b> Past<'b> {
         self.tell(What::Exit(Exit { command, pid, ended: Ended::Code(0), duration_ns: 1 }));
     }
 
+    /// Makes a directory.
+    pub(crate) fn mkdir(&self, command: u64, path: &str) {
+        std::fs::create_dir(self.bed.ws.join(path)).unwrap();
+        let by = Some(Actor { pid: Some(1), command: Some(command), exact: true });
+        let (action, path) = (Action::Created, path.into());
+        self.tell(What::File(FileChange { action, path, to: None, dir: true, size: None, by }));
+    }
+
     pub(crate) fn change(&self, command: Option<u64>, action: Action, path: &str) {
         let by = Some(Actor { pid: Some(1), command, exact: true });
         let size = std::fs::metadata(self.bed.ws.join(path)).ok().map(|meta| meta.len());
@@ -92,6 +100,31 @@ impl<'b> Past<'b> {
 
     pub(crate) fn snap(&self, kind: Kind, command: Option<u64>) -> Snapshot {
         self.snap_with(kind, Cause { command, ..Cause::default() })
+    }
+
+    /// A snapshot that holds what `meanwhile` does, which is recorded as done while it was taken.
+    pub(crate) fn slow_snap(&self, meanwhile: impl FnOnce()) -> Snapshot {
+        let from = self.now();
+        meanwhile();
+        let snapshot = self.snap(Kind::Auto, None);
+        let until = self.now();
+        let taken = SnapshotTaken {
+            snapshot: Some(snapshot.id.clone()),
+            kind: "auto".into(),
+            origin: "auto".into(),
+            name: None,
+            slot: None,
+            files: 0,
+            stored_bytes: 0,
+            took_us: u64::try_from((until.unix_nanos() - from.unix_nanos()) / 1000).unwrap(),
+            by_dirty_set: false,
+            command: None,
+            root: None,
+            failed: None,
+        };
+        self.writer.append(vec![Event::new(until, What::Snapshot(taken))]);
+        self.writer.sync().unwrap();
+        snapshot
     }
 
     pub(crate) fn turn(&self, turn: u64, prompt: &str) -> Snapshot {

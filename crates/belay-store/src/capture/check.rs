@@ -3,7 +3,7 @@
 //! The list is known, so nothing is listed, read or allocated for a directory that is as it was: one
 //! open and one `statx` an entry. Whatever is not proven unchanged is looked at again.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use belay_sys::{Dir, FileType};
@@ -27,6 +27,22 @@ pub(super) struct DirWork {
     pub(super) relist: bool,
     /// These entries may have changed.
     pub(super) names: BTreeSet<Vec<u8>>,
+    /// Those of them that, if they are directories, are captured with all that is in them, whatever is known of it.
+    pub(super) anew: BTreeSet<Vec<u8>>,
+}
+
+impl DirWork {
+    /// Has an entry captured with all that is in it.
+    pub(super) fn take_anew(&mut self, name: &[u8]) {
+        self.names.insert(name.to_vec());
+        self.anew.insert(name.to_vec());
+    }
+
+    pub(super) fn absorb(&mut self, other: DirWork) {
+        self.relist |= other.relist;
+        self.names.extend(other.names);
+        self.anew.extend(other.anew);
+    }
 }
 
 /// What changed; `None` if the cache cannot tell and everything has to be walked.
@@ -40,18 +56,18 @@ pub(super) fn changed_since(job: &Job<'_>, cache: &Cache) -> Result<Option<Work>
     job.options.progress.expect(root.totals().0, 0);
     let (next, broken, dirs) = (AtomicUsize::new(0), AtomicBool::new(false), AtomicUsize::new(0));
     let scan = || {
-        let mut work = Work::new();
+        let mut found = Changes::default();
         loop {
             let from = next.fetch_add(RECORDS_PER_TURN, Ordering::Relaxed);
             if from >= records.len() || broken.load(Ordering::Relaxed) {
-                return Ok(work);
+                return Ok(found);
             }
             job.check_stop()?;
             let mut entries = 0;
             for bytes in &records[from..records.len().min(from + RECORDS_PER_TURN)] {
                 match Record::parse(bytes) {
                     Some(record) => {
-                        let (subdirs, seen) = examine(job, &record, &mut work)?;
+                        let (subdirs, seen) = examine(job, &record, &mut found)?;
                         dirs.fetch_add(subdirs, Ordering::Relaxed);
                         entries += seen;
                     }
@@ -61,37 +77,55 @@ pub(super) fn changed_since(job: &Job<'_>, cache: &Cache) -> Result<Option<Work>
             job.options.progress.advance(entries, 0);
         }
     };
-    let found: Vec<Result<Work>> = std::thread::scope(|scope| {
+    let found: Vec<Result<Changes<'_>>> = std::thread::scope(|scope| {
         let others: Vec<_> = (1..job.threads).map(|_| scope.spawn(scan)).collect();
         let mine = scan();
-        let join =
-            |thread: std::thread::ScopedJoinHandle<'_, Result<Work>>| thread.join().expect("a scan does not panic");
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a scan does not panic");
         std::iter::once(mine).chain(others.into_iter().map(join)).collect()
     });
     // Every directory but the root is an entry of another; a missing record would go unexamined.
     if broken.into_inner() || dirs.into_inner() + 1 != records.len() {
         return Ok(None);
     }
-    let mut all = Work::new();
-    for work in found {
-        for (path, dir) in work? {
-            let known = all.entry(path).or_default();
-            known.relist |= dir.relist;
-            known.names.extend(dir.names);
+    let mut all = Changes::default();
+    for part in found {
+        let part = part?;
+        all.lost.extend(part.lost);
+        for (path, dir) in part.work {
+            all.work.entry(path).or_default().absorb(dir);
         }
     }
-    Ok(Some(all))
+    Ok(Some(all.into_work()))
+}
+
+/// What one thread found.
+#[derive(Default)]
+struct Changes<'a> {
+    work: Work,
+    /// Directories that cannot be opened any more.
+    lost: HashSet<&'a [u8]>,
+}
+
+impl Changes<'_> {
+    /// Of a tree that is gone only its top is looked for in the directory above it; what is there by then is new.
+    fn into_work(mut self) -> Work {
+        for path in self.lost.iter().filter(|path| !self.lost.contains(parent_of(path))) {
+            self.work.entry(parent_of(path).to_vec()).or_default().take_anew(name_of(path));
+        }
+        self.work
+    }
 }
 
 /// Examines one directory; returns how many subdirectories and other entries it has.
-fn examine(job: &Job<'_>, record: &Record<'_>, work: &mut Work) -> Result<(usize, u64)> {
+fn examine<'a>(job: &Job<'_>, record: &Record<'a>, found: &mut Changes<'a>) -> Result<(usize, u64)> {
+    let work = &mut found.work;
     let mut counts = (0, 0);
     let Ok(dir) = job.root.dir_path_only(record.path) else {
         if record.path.is_empty() {
             let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
             return Err(Error::workspace("open", b".")(gone));
         }
-        work.entry(parent_of(record.path).to_vec()).or_default().names.insert(name_of(record.path).to_vec());
+        found.lost.insert(record.path);
         counts.0 = record.entries().filter(is_subdir).count();
         return Ok(counts);
     };

@@ -274,7 +274,14 @@ impl Engine<'_> {
                 Ok(())
             }
             Above::Dir(above) => {
-                above.state.lock().expect("no holder panics").entries.extend(taken);
+                {
+                    let mut state = above.state.lock().expect("no holder panics");
+                    // It may be back at once if one further up was away, which no time of the one above it tells.
+                    if let Some(own) = state.own.as_mut().filter(|_| taken.is_none()) {
+                        own.flags |= flags::RACY;
+                    }
+                    state.entries.extend(taken);
+                }
                 self.release(hand, Arc::clone(above))
             }
         }

@@ -1,7 +1,6 @@
 //! Captures one entry that is not a directory, and reads files until they hold still.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::FileExt;
 
 use belay_sys::{Dir, FileType, Stat, Time};
@@ -64,15 +63,15 @@ impl Hand<'_> {
             return Ok(Some(opaque(name, Some(stat), FileType::File, Opaque::OverLimit)));
         }
         for attempt in 1.. {
-            let file = match open_file(dir, name).map_err(Error::workspace("open", path))? {
-                Ok(file) => file,
+            let (file, before) = match open_file(dir, name).map_err(Error::workspace("open", path))? {
+                Ok(opened) => opened,
                 Err(why) => return Ok(self.without(path, name, stat, why)),
             };
             if since.sec.saturating_sub(stat.ctime.sec) < MAYBE_DIRTY_SECONDS {
                 belay_sys::watch_mappings(&file);
             }
-            let read = self.read_once(&file, path);
-            let (content, before, after) = match read {
+            let read = self.read_once(&file, path, &before);
+            let (content, after) = match read {
                 Ok(read) => read,
                 Err(Error::Workspace { source, .. }) => return self.refused(path, name, stat, source),
                 Err(error) => return Err(error),
@@ -84,6 +83,9 @@ impl Hand<'_> {
             if !is_still {
                 self.gap(path, GapKind::Unstable, "it kept changing while it was read");
             }
+            if let Some((_, copier)) = self.job.copier {
+                copier.took(path, &content.0);
+            }
             let xattrs = belay_sys::file_xattrs(&file).unwrap_or_default();
             self.note_linked(path, &before);
             let racy = if !is_still || is_racy(before.mtime, before.ctime, since) { flags::RACY } else { 0 };
@@ -94,10 +96,8 @@ impl Hand<'_> {
         unreachable!("the last attempt returns")
     }
 
-    /// Reads a file once; returns its content and length, and its state before and after.
-    fn read_once(&mut self, file: &File, path: &[u8]) -> Result<((Content, u64), Stat, Stat)> {
-        let fail = Error::workspace("read", b"");
-        let before = belay_sys::stat_file(file).map_err(fail)?;
+    /// Reads a file once; returns its content and length, and what it is like afterwards.
+    fn read_once(&mut self, file: &File, path: &[u8], before: &Stat) -> Result<((Content, u64), Stat)> {
         self.findings.files_read += 1;
         let content = match self.job.copier {
             Some((_, copier)) => {
@@ -107,10 +107,10 @@ impl Hand<'_> {
                 let stat = belay_sys::stat_file(source).map_err(Error::workspace("read", b""))?;
                 self.read_content(source, &stat)?
             }
-            None => self.read_content(file, &before)?,
+            None => self.read_content(file, before)?,
         };
         let after = belay_sys::stat_file(file).map_err(Error::workspace("read", b""))?;
-        Ok((content, before, after))
+        Ok((content, after))
     }
 
     fn read_content(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
@@ -123,14 +123,10 @@ impl Hand<'_> {
 
     fn read_whole(&mut self, file: &File, size: u64) -> Result<(Content, u64)> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.clear();
-        buffer.reserve(size as usize + 1);
-        // One byte more than it should have shows that it grew.
-        let read = file.take(size + 1).read_to_end(&mut buffer).map_err(Error::workspace("read", b""));
-        let result = read.and_then(|_| self.put_content(&buffer));
-        let len = buffer.len() as u64;
+        let read = fill(file, &mut buffer, size as usize);
+        let result = read.and_then(|len| Ok((Content::Whole(self.put_content(&buffer[..len])?), len as u64)));
         self.buffer = buffer;
-        Ok((Content::Whole(result?), len))
+        result
     }
 
     fn put_content(&mut self, bytes: &[u8]) -> Result<Hash> {
@@ -262,6 +258,21 @@ pub(crate) fn cut_chunk(rest: &[u8], ended: bool) -> Option<&[u8]> {
     }
     let cut = fastcdc::v2020::FastCDC::new(rest, CHUNK_BYTES.0, CHUNK_BYTES.1, CHUNK_BYTES.2).next();
     Some(&rest[..cut.map_or(rest.len(), |chunk| chunk.length)])
+}
+
+/// Reads up to `size` bytes from the start; whether there are more shows in what the file is like afterwards.
+fn fill(file: &File, buffer: &mut Vec<u8>, size: usize) -> Result<usize> {
+    if buffer.len() < size {
+        buffer.resize(size, 0);
+    }
+    let mut filled = 0;
+    while filled < size {
+        match read_some(file, &mut buffer[filled..size], filled as u64)? {
+            0 => break,
+            got => filled += got,
+        }
+    }
+    Ok(filled)
 }
 
 fn read_some(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {

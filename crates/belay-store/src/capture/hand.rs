@@ -252,7 +252,8 @@ impl Hand<'_> {
         if self.worker.is_some() {
             let record = RecordBuilder { path, dir, node: key, identity, totals, rules, flags, entries: proofs };
             self.findings.records.push(record.build());
-        } else {
+        } else if !self.job.store.contains(&key)? {
+            // A preview of a large tree would else keep all of it in memory.
             self.findings.nodes.insert(key, Arc::new(node));
         }
         Ok(Kind::Dir { node: key, identity, files: totals.0, bytes: totals.1 })
@@ -345,10 +346,13 @@ fn plain(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
-/// Opens a regular file of a directory, or says why not.
-pub(super) fn open_file(dir: &Dir, name: &[u8]) -> std::result::Result<std::result::Result<File, Refusal>, io::Error> {
-    match dir.open_read(name) {
-        Ok(file) => Ok(Ok(file)),
+/// Opens a regular file of a directory and describes it, or says why not.
+pub(super) fn open_file(
+    dir: &Dir,
+    name: &[u8],
+) -> std::result::Result<std::result::Result<(File, Stat), Refusal>, io::Error> {
+    match dir.open_and_stat(name) {
+        Ok(opened) => Ok(Ok(opened)),
         Err(error) => refusal(error).map(Err),
     }
 }

@@ -115,6 +115,11 @@ impl Job<'_> {
 
     /// The rules inside the directory at `path`, read from the top.
     pub(super) fn rules_at(&self, path: &[u8]) -> Arc<Rules> {
+        self.rules_down_to(path, &mut |_, _| {})
+    }
+
+    /// The same, and `each` is told the rules inside every directory on the way, the topmost first.
+    pub(super) fn rules_down_to(&self, path: &[u8], each: &mut dyn FnMut(&[u8], &Rules)) -> Arc<Rules> {
         let mut rules = self.judge.rules();
         if self.judge.is_trivial() {
             return rules;
@@ -127,6 +132,7 @@ impl Job<'_> {
             if let Ok(dir) = self.root.dir_path_only(above) {
                 rules = self.rules_inside(&rules, &dir, above).0;
             }
+            each(above, &rules);
         }
         rules
     }

@@ -61,8 +61,15 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
         let (taken, findings) = run(job, starts)?;
         looked.findings.absorb(findings);
         for (path, taken) in new_dirs.iter().zip(taken) {
-            looked.dirs.get_mut(parent_of(path)).expect("its parent was looked at").entries.set(name_of(path), taken);
+            let above = looked.dirs.get_mut(parent_of(path)).expect("its parent was looked at");
+            if taken.is_none() {
+                above.flags |= flags::RACY;
+            }
+            above.entries.set(name_of(path), taken);
         }
+    }
+    if is_dirty_set && has_new_twin(cache, &looked.findings.linked) {
+        return super::descend::everything(job);
     }
     let dirs = looked.dirs.iter().map(|(path, again)| (path.clone(), again.work.clone())).collect();
     let seen = Seen { dirs, whole };
@@ -73,6 +80,12 @@ pub(super) fn patch(job: &Job<'_>, cache: &Cache, work: Work) -> Result<Found> {
     }
     looked.findings.absorb(hand.findings);
     finish(job, cache, &old, root, seen, looked.findings)
+}
+
+/// Whether a file has another name since, which nobody spoke of although what was written through one is in both.
+fn has_new_twin(cache: &Cache, linked: &[Linked]) -> bool {
+    let known: HashSet<(u64, u64)> = cache.linked.iter().map(|one| (one.dev, one.ino)).collect();
+    linked.iter().any(|one| !known.contains(&(one.dev, one.ino)))
 }
 
 /// Directories that were looked at again.
@@ -97,10 +110,11 @@ struct Again {
     work: DirWork,
 }
 
-/// Looks at the directories in parallel; `None` if the rules changed and everything has to be judged again.
+/// Looks at the directories in parallel; `None` if everything has to be judged again.
 fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Option<Looked>> {
     let mut all = Looked::default();
     let mut lost: HashSet<Vec<u8>> = HashSet::new();
+    let mut rejudged: HashSet<Vec<u8>> = HashSet::new();
     // A directory that is gone makes its parent worth another look.
     while !work.is_empty() {
         let list: Vec<(Vec<u8>, DirWork)> = std::mem::take(&mut work).into_iter().collect();
@@ -129,47 +143,69 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
         let results = results.into_inner().expect("no holder panics");
         lost.extend(results.iter().filter(|(_, one)| matches!(one, One::Gone)).map(|(path, _)| path.clone()));
         for (path, one) in results {
-            match one {
+            let anew = match one {
                 One::Here(again, starts, gone) => {
                     all.starts.extend(starts);
                     all.gone.extend(gone);
                     all.dirs.insert(path, *again);
+                    continue;
                 }
-                One::RulesChanged => return Ok(None),
+                One::RulesChanged(top) if top.is_empty() => return Ok(None),
+                // Nothing but what is beneath it can be judged otherwise, and that is captured whole.
+                One::RulesChanged(top) if !rejudged.insert(top.clone()) => continue,
+                One::RulesChanged(top) => top,
                 // The one above it is gone, too, and makes its own parent worth another look.
-                One::Gone if lost.contains(parent_of(&path)) => {}
-                One::Gone => {
-                    let above = parent_of(&path).to_vec();
-                    let again = work.entry(above.clone()).or_default();
-                    if let Some(known) = all.dirs.get(&above) {
-                        again.relist |= known.work.relist;
-                        again.names.extend(known.work.names.iter().cloned());
-                        all.starts.retain(|start| parent_of(&start.path) != above);
-                    }
-                    again.names.insert(name_of(&path).to_vec());
-                }
-            }
+                One::Gone if lost.contains(parent_of(&path)) => continue,
+                One::Gone => path,
+            };
+            all.look_anew(&mut work, &anew);
         }
     }
     Ok(Some(all))
 }
 
+impl Looked {
+    /// Has the directory of `path` looked at once more, and `path` captured with all that is in it.
+    fn look_anew(&mut self, work: &mut Work, path: &[u8]) {
+        let above = parent_of(path);
+        let again = work.entry(above.to_vec()).or_default();
+        if let Some(known) = self.dirs.get(above) {
+            again.absorb(known.work.clone());
+            self.starts.retain(|start| parent_of(&start.path) != above);
+        }
+        again.take_anew(name_of(path));
+    }
+}
+
 enum One {
     Here(Box<Again>, Vec<Start>, Vec<Vec<u8>>),
     Gone,
-    RulesChanged,
+    /// Beneath this directory everything has to be judged again.
+    RulesChanged(Vec<u8>),
+}
+
+/// The topmost directory on the way to `path` in which other rules hold than those that the cache knows of.
+fn where_rules_changed(job: &Job<'_>, cache: &Cache, path: &[u8]) -> Vec<u8> {
+    let mut top = None;
+    job.rules_down_to(path, &mut |dir, rules| {
+        let known = cache.find(dir).and_then(|bytes| Record::parse(&bytes).map(|record| record.rules()));
+        if top.is_none() && known != Some(rules.fingerprint()) {
+            top = Some(dir.to_vec());
+        }
+    });
+    top.unwrap_or_default()
 }
 
 fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) -> Result<One> {
     let job = hand.job;
     let cache = job.cache.expect("only a known tree is patched");
     let Some(bytes) = cache.find(path) else { return Ok(One::Gone) };
-    let Some(record) = Record::parse(&bytes) else { return Ok(One::RulesChanged) };
+    let Some(record) = Record::parse(&bytes) else { return Ok(One::RulesChanged(Vec::new())) };
     let since = (job.options.clock)();
     let opened = job.root.dir(path).and_then(|dir| dir.stat_self().map(|stat| (dir, stat)));
     let (dir, stat) = match opened {
         Ok(opened) => opened,
-        Err(_) if path.is_empty() => return Ok(One::RulesChanged),
+        Err(_) if path.is_empty() => return Ok(One::RulesChanged(Vec::new())),
         Err(_) => return Ok(One::Gone),
     };
     let moved = job.proof(&stat) != record.dir();
@@ -178,7 +214,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let outside = if path.is_empty() { job.judge.rules() } else { job.rules_at(parent_of(path)) };
     let (rules, has_rules) = job.rules_inside(&job.rules_through(&outside, path), &dir, path);
     if rules.fingerprint() != record.rules() {
-        return Ok(One::RulesChanged);
+        return Ok(One::RulesChanged(where_rules_changed(job, cache, path)));
     }
     if moved && is_left_now(job, &outside, path)? {
         return Ok(One::Gone);
@@ -198,9 +234,11 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         starts: Vec::new(),
         gone: Vec::new(),
         forced: false,
+        anew: &work.anew,
+        lost: false,
         is_dirty_set,
     };
-    let mut work = DirWork { relist, names: work.names.clone() };
+    let mut work = DirWork { relist, ..work.clone() };
     if moved && is_dirty_set {
         work.names.extend(looker.judged_otherwise(hand)?);
     }
@@ -208,7 +246,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     for (name, file_type) in names {
         looker.look(hand, &name, file_type)?;
     }
-    let Looker { mut known, items, starts, gone, forced, .. } = looker;
+    let Looker { mut known, items, starts, gone, forced, lost, .. } = looker;
     for (entry, proof) in hand.take_all(&dir, path, items, since)? {
         let name = entry.name.clone();
         let as_before =
@@ -217,7 +255,8 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     }
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
-    let flags = bit(racy, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
+    let flags =
+        bit(racy || lost, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
     let (proof, rules) = (job.proof(&stat), rules.fingerprint());
     let again = Again { record: bytes.into_owned(), entries: known, proof, rules, flags, own: Some(own), work };
     Ok(One::Here(Box::new(again), starts, gone))
@@ -258,6 +297,10 @@ struct Looker<'a> {
     starts: Vec<Start>,
     gone: Vec<Vec<u8>>,
     forced: bool,
+    /// Directories of which the cache knows nothing that still counts.
+    anew: &'a BTreeSet<Vec<u8>>,
+    /// Whether something was there when it was listed and not when it was opened.
+    lost: bool,
     is_dirty_set: bool,
 }
 
@@ -375,14 +418,16 @@ impl Looker<'_> {
     fn look_at_dir(&mut self, hand: &mut Hand<'_>, name: &[u8], path: Vec<u8>, inside: Arc<Rules>) -> Result<()> {
         let was_dir = self.known.is_dir(name);
         let cache = hand.job.cache.expect("only a known tree is patched");
-        if was_dir && !self.is_dirty_set && cache.contains(&path) {
+        let is_known = !self.is_dirty_set && !self.anew.contains(name) && cache.contains(&path);
+        if was_dir && is_known {
             return match hand.job.root.dir_path_only(&path) {
                 Ok(_) => Ok(()),
                 Err(error) => {
                     let why = refusal(error).map_err(Error::workspace("open", &path))?;
                     self.drop_known(name);
-                    if let Some(left) = without_dir(hand.job, hand, &path, why) {
-                        self.known.set(name, Some(left));
+                    match without_dir(hand.job, hand, &path, why) {
+                        Some(left) => self.known.set(name, Some(left)),
+                        None => self.lost = true,
                     }
                     Ok(())
                 }

@@ -48,7 +48,7 @@ impl<'a> Draft<'a> {
         }
         let (base, theirs) = (change.before.as_ref(), change.after.as_ref());
         if (self.step.is_doubtful)(path) {
-            return self.clash(path, Clash::Doubtful, theirs);
+            return self.doubt(path, ours.is_none(), theirs);
         }
         match (base.is_some_and(is_dir), theirs.is_some_and(is_dir)) {
             (true, true) => self.directory(path, base, ours, theirs),
@@ -68,6 +68,17 @@ impl<'a> Draft<'a> {
             Some(edit) => Ok(edit.after.clone()),
             None => self.trees.ours.lookup(path),
         }
+    }
+
+    /// Somebody else changed the path as well; an older version in a place that the step emptied hides nothing.
+    fn doubt(&mut self, path: &[u8], is_free: bool, theirs: Option<&Entry>) -> Result<()> {
+        let is_file = theirs.is_some_and(|entry| !is_dir(entry) && !entry.is_opaque());
+        let comes_back = is_free && is_file && (self.step.is_removed)(path);
+        if !comes_back || !self.make_directories(split(path).0, None)? {
+            return self.clash(path, Clash::Doubtful, theirs);
+        }
+        self.conflicts.push(Conflict { path: path.to_vec(), clash: Clash::Doubtful, beside: Some(path.to_vec()) });
+        self.set(path, theirs.cloned(), None)
     }
 
     /// A directory on both sides: only its own properties are meant.
@@ -241,7 +252,10 @@ impl<'a> Draft<'a> {
     /// A database and its logs belong together: if one of them stays, all do.
     fn keep_databases_whole(&mut self) -> Result<()> {
         const LOGS: [&[u8]; 4] = [b"", b"-wal", b"-shm", b"-journal"];
-        let stays: Vec<Vec<u8>> = self.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
+        let stays: Vec<Vec<u8>> = {
+            let staying = self.conflicts.iter().filter(|conflict| conflict.beside.as_ref() != Some(&conflict.path));
+            staying.map(|conflict| conflict.path.clone()).collect()
+        };
         for path in stays {
             let base = LOGS[1..].iter().find_map(|log| path.strip_suffix(*log)).unwrap_or(&path).to_vec();
             for member in LOGS.map(|log| [&base, log].concat()) {

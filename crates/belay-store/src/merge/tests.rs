@@ -65,11 +65,13 @@ struct Case<'a> {
     theirs_links: Links,
     is_meant: &'a dyn Fn(&[u8]) -> bool,
     is_doubtful: &'a dyn Fn(&[u8]) -> bool,
+    is_removed: &'a dyn Fn(&[u8]) -> bool,
 }
 
 impl Case<'_> {
     fn new(base: Plants, ours: Plants, theirs: Plants) -> Case<'static> {
-        Case { base, ours, theirs, theirs_links: Links::default(), is_meant: &|_| true, is_doubtful: &|_| false }
+        let (links, no) = (Links::default(), &|_: &[u8]| false);
+        Case { base, ours, theirs, theirs_links: links, is_meant: &|_| true, is_doubtful: no, is_removed: no }
     }
 
     fn run(&self) -> Outcome {
@@ -84,8 +86,9 @@ impl Case<'_> {
         let trees =
             Trees { base: side(leak(&base)), ours: side(leak(&ours)), theirs: side(leak(&theirs)), read: &read };
         let changes = changes(&garden, &base, &theirs);
-        let (is_meant, is_doubtful) = (self.is_meant, self.is_doubtful);
-        let merged = merge(&trees, &Inverse { changes: &changes, is_meant, is_doubtful, suffix: b"old" }).unwrap();
+        let Case { is_meant, is_doubtful, is_removed, .. } = *self;
+        let step = Inverse { changes: &changes, is_meant, is_doubtful, is_removed, suffix: b"old" };
+        let merged = merge(&trees, &step).unwrap();
         let batch = garden.store.begin().unwrap();
         let mut worker = batch.worker();
         let (key, grafted) = graft(&garden.store, &mut worker, &ours, &theirs, &merged.edits).unwrap();
@@ -210,6 +213,27 @@ fn only_what_is_meant_is_taken_back_and_doubt_is_a_conflict() {
     let outcome = case.run();
     assert_eq!(outcome.world, is(&[("a", "1"), ("b", "2"), ("c", "2"), ("c.old", "1")]));
     assert_eq!(outcome.conflicts(), [("c".into(), Clash::Doubtful, Some("c.old".into()))]);
+}
+
+#[test]
+fn what_the_step_removed_comes_back_where_it_was_even_if_others_had_changed_it() {
+    let then = files(&[("d/gone", "1"), ("d/kept", "1"), ("d/again", "1"), ("db", "1"), ("db-wal", "1")]);
+    let case = Case {
+        is_doubtful: &|path| path != b"d",
+        is_removed: &|path| path != b"d/kept",
+        ..Case::new(files(&[]), files(&[("d/again", "2")]), then)
+    };
+    let outcome = case.run();
+    let files = [("d/again", "2"), ("d/again.old", "1"), ("d/gone", "1"), ("d/kept.old", "1")];
+    assert_eq!(outcome.world, is(&[&files[..], &[("d", "/"), ("db", "1"), ("db-wal", "1")]].concat()));
+    let beside = |path: &str| {
+        let found = outcome.conflicts().into_iter().find(|(conflict, ..)| conflict == path);
+        found.map(|(_, clash, beside)| (clash, beside.unwrap()))
+    };
+    assert_eq!(beside("d/gone"), Some((Clash::Doubtful, "d/gone".into())));
+    assert_eq!(beside("d/kept"), Some((Clash::Doubtful, "d/kept.old".into())));
+    assert_eq!(beside("d/again"), Some((Clash::Doubtful, "d/again.old".into())));
+    assert_eq!(beside("db-wal"), Some((Clash::Doubtful, "db-wal".into())));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! whatever happens to the file meanwhile. A file that is as in the copy before is the same inode there. What a restore
 //! needs beside the bytes is in the tree, so a property that cannot be set here is missed by nobody.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use belay_sys::{Dir, FileType, Root};
 
-use super::{Completed, Copier, split};
+use super::{Completed, Copier, Located, split};
 use crate::error::{Error, Result, printable};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
@@ -42,7 +42,8 @@ pub struct Slot {
     root: Root,
     /// The copy before, and the snapshot that it is of.
     before: Option<(Root, Manifest)>,
-    held: Mutex<HashSet<Vec<u8>>>,
+    /// Files that were cloned to be read, and what was found in them.
+    held: Mutex<HashMap<Vec<u8>, Option<Content>>>,
     cannot_share: AtomicBool,
     shared: AtomicU64,
     linked: AtomicU64,
@@ -140,8 +141,16 @@ impl Copier for Slot {
             copy_bytes(file, &copy, path)?;
             self.count_copy(belay_sys::stat_file(&copy).map_err(failed("copy", path))?.blocks.saturating_mul(512));
         }
-        self.held.lock().expect("no holder panics").insert(path.to_vec());
+        self.held.lock().expect("no holder panics").insert(path.to_vec(), None);
         Ok(Some(copy))
+    }
+
+    fn took(&self, path: &[u8], content: &Content) {
+        self.held.lock().expect("no holder panics").insert(path.to_vec(), Some(content.clone()));
+    }
+
+    fn tells_late(&self) -> bool {
+        true
     }
 
     fn complete(&self, store: &Store, manifest: &Manifest) -> Result<Completed> {
@@ -152,12 +161,12 @@ impl Copier for Slot {
         let before = self.before.as_ref().map(|(_, manifest)| manifest);
         grouped.extend(before.map(in_groups).transpose()?.unwrap_or_default());
         let held = std::mem::take(&mut *self.held.lock().expect("no holder panics"));
-        let mut filling = Filling { slot: self, store, grouped, held };
+        let mut filling = Filling { slot: self, store, grouped, held, objects: Vec::new() };
         filling.fill(manifest, before)?;
         self.link(store, manifest)?;
         filling.dress_dirs(manifest)?;
         self.root.sync_filesystem().map_err(Error::disk("sync", "a copy"))?;
-        Ok(Completed { bytes: self.copied_bytes.load(Ordering::Relaxed), objects: Vec::new() })
+        Ok(Completed { bytes: self.copied_bytes.load(Ordering::Relaxed), objects: filling.objects })
     }
 }
 
@@ -190,8 +199,10 @@ struct Filling<'a> {
     store: &'a Store,
     /// Paths that are one file with another, now or before: their inodes are not shared with the copy before.
     grouped: HashSet<Vec<u8>>,
-    /// Files that are there.
-    held: HashSet<Vec<u8>>,
+    /// Files that are there, and what was found in them.
+    held: HashMap<Vec<u8>, Option<Content>>,
+    /// What lies in them.
+    objects: Vec<Located>,
 }
 
 impl Filling<'_> {
@@ -221,12 +232,16 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Removes what was held for a file that turned out to be none.
+    /// Removes what was held for a file that turned out to be none, or to be another.
     fn forget_strangers(&mut self, root: &Entry) -> Result<()> {
         let view = View::stored(self.store);
         let mut strangers = Vec::new();
-        for path in &self.held {
-            if !view.lookup(root, path)?.is_some_and(|entry| matches!(entry.kind, Kind::File { .. })) {
+        for (path, found) in &self.held {
+            let is_it = |entry: Entry| match entry.kind {
+                Kind::File { content, .. } => found.as_ref() == Some(&content),
+                _ => false,
+            };
+            if !view.lookup(root, path)?.is_some_and(is_it) {
                 strangers.push(path.clone());
             }
         }
@@ -251,7 +266,7 @@ impl Filling<'_> {
     /// Makes an entry that is no directory; `old` is where the copy before has the very same.
     fn leaf(&mut self, path: &[u8], entry: &Entry, dir: &Dir, old: Option<&Dir>) -> Result<()> {
         let name = &entry.name[..];
-        let is_held = self.held.contains(path);
+        let is_held = self.held.contains_key(path);
         match &entry.kind {
             Kind::File { size, content } if !is_held => {
                 let may_link = !self.grouped.contains(path);
@@ -262,7 +277,7 @@ impl Filling<'_> {
                 let file = self.make(path, || dir.create_new(name, 0o600))?;
                 self.content(&file, *size, content)?;
             }
-            Kind::File { .. } => {}
+            Kind::File { size, content } => self.locate(path, *size, content)?,
             Kind::Symlink(text) => self.make(path, || dir.make_symlink(name, text))?,
             // Nobody's work: a user who may not make one is not kept from the rest.
             Kind::Fifo => drop(dir.make_fifo(name, 0o600)),
@@ -272,6 +287,19 @@ impl Filling<'_> {
             Kind::Dir { .. } | Kind::Opaque { .. } => return Ok(()),
         }
         dress(dir, name, &entry.meta, !matches!(entry.kind, Kind::Symlink(_)), self.slot.as_root);
+        Ok(())
+    }
+
+    /// Notes what lies in a file that was held.
+    fn locate(&mut self, path: &[u8], size: u64, content: &Content) -> Result<()> {
+        let mut at = 0;
+        for segment in View::stored(self.store).segments(size, content)? {
+            if let Segment::Data { key, len } = segment {
+                let (len, path) = (len as u32, path.to_vec());
+                self.objects.push(Located { key, len, path, frame: None, at });
+            }
+            at += segment.len();
+        }
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::{Batch, KeySet, Store, Worker};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
-use crate::native::{Archived, POINTERS, Pointer};
+use crate::native::{Located, POINTERS, Pointer};
 use crate::pack::{PackWriter, Sealed};
 use crate::tree::Segment;
 
@@ -60,18 +60,22 @@ impl Store {
         Ok(grown)
     }
 
-    /// Writes down where an archive has its objects; durable, under no name yet.
-    pub(crate) fn seal_archived(&self, copy: &str, objects: &[Archived]) -> Result<Option<Sealed>> {
-        if objects.is_empty() {
-            return Ok(None);
+    /// Writes down where a copy has its objects; durable, under no name yet.
+    pub(crate) fn seal_located(&self, copy: &str, objects: Vec<Located>) -> Result<Option<Sealed>> {
+        let (mut pack, mut seen) = (None, KeySet::default());
+        for Located { key, len, path, frame, at } in objects {
+            // Of an archive everything is told, because nothing in it can be found afterwards.
+            if !seen.insert(key) || frame.is_none() && self.contains(&key)? {
+                continue;
+            }
+            if pack.is_none() {
+                pack = Some(PackWriter::create(&self.disk, POINTERS)?);
+            }
+            let pack = pack.as_mut().expect("it was just made");
+            let pointer = Pointer { copy: copy.to_owned(), path, frame, at };
+            pack.append(&pointer.encode(), len as usize, false, false, &[(key, 0, len)])?;
         }
-        let (mut pack, mut seen) = (PackWriter::create(&self.disk, POINTERS)?, KeySet::default());
-        for one in objects.iter().filter(|one| seen.insert(one.key)) {
-            let (copy, path, frame) = (copy.to_owned(), Vec::new(), Some(one.frame));
-            let pointer = Pointer { copy, path, frame, at: one.at.into() };
-            pack.append(&pointer.encode(), one.len as usize, false, false, &[(one.key, 0, one.len)])?;
-        }
-        pack.seal().map(Some)
+        pack.map(PackWriter::seal).transpose()
     }
 
     /// Whether the object is to be had without these copies.

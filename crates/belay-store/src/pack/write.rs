@@ -11,6 +11,24 @@ use crate::hash::Hash;
 /// Bytes are handed to the disk in pieces of this size, because each call costs.
 const BUFFER_BYTES: usize = 1 << 20;
 
+/// Pieces of this size go to the disk as they are: copying them first would cost more than the call saves.
+const PIECE_BYTES_MIN: usize = 64 << 10;
+
+/// A block as it is stored, with the check of its bytes, which takes too long to be made while others wait.
+pub(crate) struct NewBlock<'a> {
+    stored: &'a [u8],
+    raw_len: u32,
+    compressed: bool,
+    tree: bool,
+    check: u64,
+}
+
+impl<'a> NewBlock<'a> {
+    pub(crate) fn new(stored: &'a [u8], raw_len: usize, compressed: bool, tree: bool) -> NewBlock<'a> {
+        NewBlock { stored, raw_len: raw_len as u32, compressed, tree, check: check_of(stored) }
+    }
+}
+
 /// A pack in the making.
 pub(crate) struct PackWriter {
     disk: Arc<dyn Disk>,
@@ -111,11 +129,15 @@ impl PackWriter {
         tree: bool,
         objects: &[(Hash, u32, u32)],
     ) -> Result<()> {
+        self.append_block(&NewBlock::new(stored, raw_len, compressed, tree), objects)
+    }
+
+    /// The same with a block whose check is known.
+    pub(crate) fn append_block(&mut self, block: &NewBlock<'_>, objects: &[(Hash, u32, u32)]) -> Result<()> {
         let number = self.blocks.len() as u32;
         let offset = self.len();
-        let stored_len = stored.len() as u32;
-        let check = check_of(stored);
-        self.blocks.push(Block { offset, stored_len, raw_len: raw_len as u32, compressed, tree, check });
+        let NewBlock { stored, raw_len, compressed, tree, check } = *block;
+        self.blocks.push(Block { offset, stored_len: stored.len() as u32, raw_len, compressed, tree, check });
         let places =
             objects.iter().map(|(key, offset, len)| (*key, Place { block: number, offset: *offset, len: *len }));
         self.objects.extend(places);
@@ -123,11 +145,20 @@ impl PackWriter {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        if bytes.len() >= PIECE_BYTES_MIN {
+            self.flush()?;
+            self.file.write(bytes).map_err(Error::disk("write", &self.name))?;
+            self.written += bytes.len() as u64;
+            return Ok(());
+        }
         self.buffer.extend_from_slice(bytes);
         if self.buffer.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
         self.file.write(&self.buffer).map_err(Error::disk("write", &self.name))?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();

@@ -4,13 +4,11 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::Receiver;
 
 use belay_sys::{Dir, FileType};
 
-use super::flush::{Flusher, flush_when_asked};
+use super::flush::Flusher;
 use super::metadata::{Thing, Wish, is_refusal};
 use super::stage::{Handles, is_gone};
 use super::{Applied, LeftReason, Step, Work, durable};
@@ -56,7 +54,7 @@ impl<'a> Work<'a> {
     }
 
     /// Stages every leaf that is not a hard link; returns whether their content is durable.
-    pub(super) fn write_contents(&mut self, applied: &mut Applied) -> Result<bool> {
+    pub(super) fn write_contents(&mut self, flusher: &Flusher, applied: &mut Applied) -> Result<bool> {
         let mut tasks = Vec::new();
         for at in self.layout.staged() {
             let step = self.layout.step(at);
@@ -67,14 +65,10 @@ impl<'a> Work<'a> {
         tasks.sort_unstable();
         let few = tasks.len() <= durable::FEW;
         let batches = self.batches(&tasks);
-        let (flusher, asked) = Flusher::new();
         let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         let queue = Queue { tasks: &tasks, batches: &batches, next, failed, flusher };
-        let Written { refusals, gone, files } = if batches.len() < THREADS {
-            self.work_off(&queue, few)
-        } else {
-            self.work_off_together(queue, asked, few)
-        }?;
+        let Written { refusals, gone, files } =
+            if batches.len() < THREADS { self.work_off(&queue, few) } else { self.work_off_together(&queue, few) }?;
         durable::together(&files, |file| file.sync_all()).map_err(Error::workspace("make durable", b""))?;
         for (at, reason, given_up) in refusals {
             if given_up { self.give_up(at, reason, applied) } else { self.note(at, reason, applied) }
@@ -117,17 +111,9 @@ impl<'a> Work<'a> {
         batches
     }
 
-    fn work_off_together(&self, queue: Queue<'_>, asked: Receiver<()>, few: bool) -> Result<Written> {
+    fn work_off_together(&self, queue: &Queue<'_>, few: bool) -> Result<Written> {
         std::thread::scope(|scope| {
-            scope.spawn(|| flush_when_asked(self.root, asked));
-            // The one that flushes ends with the last that can ask it.
-            let queue = Arc::new(queue);
-            let work = || {
-                let queue = Arc::clone(&queue);
-                scope.spawn(move || self.work_off(&queue, few))
-            };
-            let workers: Vec<_> = (0..THREADS).map(|_| work()).collect();
-            drop(queue);
+            let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| self.work_off(queue, few))).collect();
             let mut all = Written::default();
             for worker in workers {
                 let mut part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -251,7 +237,7 @@ struct Queue<'a> {
     batches: &'a [Range<usize>],
     next: AtomicUsize,
     failed: AtomicBool,
-    flusher: Flusher,
+    flusher: &'a Flusher,
 }
 
 impl<'a> Queue<'a> {

@@ -21,6 +21,11 @@ impl Flusher {
         (Flusher { written: AtomicU64::new(0), ask }, asked)
     }
 
+    /// Whether so much will be written that a flush will be asked for.
+    pub(super) fn is_worth(bytes: u64) -> bool {
+        bytes >= EVERY_BYTES
+    }
+
     pub(super) fn note(&self, bytes: u64) {
         let before = self.written.fetch_add(bytes, Ordering::Relaxed);
         if before / EVERY_BYTES != (before + bytes) / EVERY_BYTES {

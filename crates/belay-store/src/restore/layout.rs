@@ -114,6 +114,11 @@ impl<'p> Layout<'p> {
         }
     }
 
+    /// Whether the step is staged by itself, and not inside another.
+    pub(super) fn is_top(&self, at: u32) -> bool {
+        matches!(self.acts[at as usize], Act::Stage { .. })
+    }
+
     /// The steps that are staged, in order.
     pub(super) fn staged(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
         (0..self.acts.len() as u32).filter(|at| self.is_staged(*at))

@@ -110,18 +110,17 @@ impl Draft<'_> {
                 self.close();
                 continue;
             };
-            let (now, target) = (frame.now.clone(), frame.target.clone());
-            let entry = |node: &Option<Arc<Node>>, at: Option<usize>| {
-                at.and_then(|at| Some(node.as_ref()?.entries[at].clone()))
-            };
-            let (now, target) = (entry(&now, now_at), entry(&target, target_at));
-            let name = now.as_ref().or(target.as_ref()).map(|entry| entry.name.as_slice()).unwrap_or_default();
+            // Held here, so that an entry can be looked at while the frames change.
+            let nodes = (frame.now.clone(), frame.target.clone());
+            let now = now_at.and_then(|at| nodes.0.as_ref()?.entries.get(at));
+            let target = target_at.and_then(|at| nodes.1.as_ref()?.entries.get(at));
+            let name = now.or(target).map(|entry| entry.name.as_slice()).unwrap_or_default();
             self.path.truncate(frame.path_len);
             if !self.path.is_empty() {
                 self.path.push(b'/');
             }
             self.path.extend_from_slice(name);
-            self.visit(now.as_ref(), target.as_ref())?;
+            self.visit(now, target)?;
         }
         Ok(())
     }

@@ -2,13 +2,14 @@
 //!
 //! Until all of it is there, verified and durable, the live files are as they were.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use belay_sys::{Dir, FileType, Root, Stat};
 
 use super::content::Leaf;
-use super::layout::Act;
+use super::flush::{Flusher, flush_when_asked};
+use super::layout::{Act, Layout};
 use super::metadata::{Dresser, Thing, Wish, is_refusal};
 use super::swap::is_as;
 use super::{Applied, Left, LeftReason, Step, Work, split, tidy};
@@ -51,14 +52,30 @@ impl Work<'_> {
             self.prepare_site(site, applied)?;
         }
         self.make_dirs(applied)?;
-        let mut durable = self.write_contents(applied)?;
-        durable &= !self.make_links(applied)?;
-        self.finish_dirs(applied)?;
+        let durable = self.stage_leaves(applied)?;
         self.check_stop()?;
         if durable || self.layout.staged().next().is_none() {
             return Ok(());
         }
         self.root.sync_filesystem().map_err(Error::workspace("make durable", b""))
+    }
+
+    /// Stages all but the directories, which get their metadata once nothing in them changes any more; returns whether
+    /// that is durable.
+    fn stage_leaves(&mut self, applied: &mut Applied) -> Result<bool> {
+        let (flusher, asked) = Flusher::new();
+        let (root, is_much) = (self.root, Flusher::is_worth(self.layout.plan.bytes));
+        std::thread::scope(|scope| {
+            if is_much {
+                scope.spawn(move || flush_when_asked(root, asked));
+            }
+            // The one that flushes ends with the last that can ask it.
+            let flusher = flusher;
+            let durable = self.write_contents(&flusher, applied)?;
+            let copied = self.make_links(applied)?;
+            self.finish_dirs(applied)?;
+            Ok(durable && !copied)
+        })
     }
 
     pub(super) fn dresser(&self) -> Dresser<'_> {
@@ -154,19 +171,19 @@ impl Work<'_> {
     }
 
     fn make_dirs(&mut self, applied: &mut Applied) -> Result<()> {
-        let mut handles = Handles::new(self.root);
-        for at in 0..self.layout.acts.len() as u32 {
-            if !self.layout.is_staged(at) || !self.layout.step(at).becomes_dir() {
-                continue;
-            }
-            self.check_stop()?;
-            let made = self.make_dir(&mut handles, at);
-            match made {
-                Err(error) if is_refusal(&error) && matches!(self.layout.acts[at as usize], Act::Stage { .. }) => {
-                    self.give_up(at, LeftReason::of(&error), applied);
+        for level in levels(&self.layout) {
+            let made = together(self.root, &level, |handles, at| {
+                self.check_stop().map(|()| self.layout.is_staged(at).then(|| self.make_dir(handles, at)))
+            });
+            for (at, made) in made {
+                match made? {
+                    Some(Err(error)) if is_refusal(&error) && self.layout.is_top(at) => {
+                        self.give_up(at, LeftReason::of(&error), applied);
+                    }
+                    Some(Err(error)) if is_gone(&error) => self.give_up_whole(at, applied),
+                    Some(Err(error)) => return Err(Error::workspace("stage", &self.layout.step(at).path)(error)),
+                    Some(Ok(())) | None => {}
                 }
-                Err(error) if is_gone(&error) => self.give_up_whole(at, applied),
-                result => result.map_err(Error::workspace("stage", &self.layout.step(at).path))?,
             }
         }
         Ok(())
@@ -199,8 +216,9 @@ impl Work<'_> {
             return Ok(false);
         }
         let mut copied = false;
-        let staged: HashMap<&[u8], u32> =
-            self.layout.staged().map(|at| (self.layout.step(at).path.as_slice(), at)).collect();
+        let anchors: HashSet<&[u8]> = all.iter().filter_map(|at| self.layout.step(*at).link_to.as_deref()).collect();
+        let staged = self.layout.staged().map(|at| (self.layout.step(at).path.as_slice(), at));
+        let staged: HashMap<&[u8], u32> = staged.filter(|(path, _)| anchors.contains(path)).collect();
         let mut scribe = self.scribe()?;
         for at in all {
             let step = self.layout.step(at);
@@ -255,24 +273,24 @@ impl Work<'_> {
 
     /// Gives staged directories their metadata, which may forbid to change what is in them, the deepest first.
     fn finish_dirs(&mut self, applied: &mut Applied) -> Result<()> {
-        let dirs: Vec<u32> = self.layout.staged().rev().filter(|at| self.layout.step(*at).becomes_dir()).collect();
-        let mut handles = Handles::new(self.root);
-        for at in dirs {
-            if !self.layout.is_staged(at) {
-                continue;
-            }
-            let step = self.layout.step(at);
-            let refused = match self.finish_dir(&mut handles, at, step) {
-                Err(error) if is_gone(&error) => {
-                    self.give_up_whole(at, applied);
-                    continue;
+        for level in levels(&self.layout).into_iter().rev() {
+            let finished = together(self.root, &level, |handles, at| {
+                self.layout.is_staged(at).then(|| self.finish_dir(handles, at, self.layout.step(at)))
+            });
+            for (at, finished) in finished {
+                let refused = match finished {
+                    None => continue,
+                    Some(Err(error)) if is_gone(&error) => {
+                        self.give_up_whole(at, applied);
+                        continue;
+                    }
+                    Some(result) => result.map_err(Error::workspace("stage", &self.layout.step(at).path))?,
+                };
+                if let Some(reason) = refused {
+                    self.note(at, reason, applied);
                 }
-                result => result.map_err(Error::workspace("stage", &step.path))?,
-            };
-            if let Some(reason) = refused {
-                self.note(at, reason, applied);
+                self.options.progress.advance(1, 0);
             }
-            self.options.progress.advance(1, 0);
         }
         Ok(())
     }
@@ -322,6 +340,38 @@ impl Work<'_> {
         }
         Ok(())
     }
+}
+
+/// The staged directories by their depth: those of one level do not depend on one another.
+fn levels(layout: &Layout<'_>) -> Vec<Vec<u32>> {
+    let mut levels: Vec<Vec<u32>> = Vec::new();
+    for at in layout.staged().filter(|at| layout.step(*at).becomes_dir()) {
+        let depth = layout.step(at).path.iter().filter(|byte| **byte == b'/').count();
+        levels.resize_with(levels.len().max(depth + 1), Vec::new);
+        levels[depth].push(at);
+    }
+    levels
+}
+
+/// So many directories are worth a second thread.
+const MANY_DIRS: usize = 64;
+
+/// Does `each` for all of them, in two threads if there are many.
+fn together<T: Send>(root: &Root, all: &[u32], each: impl Fn(&mut Handles<'_>, u32) -> T + Sync) -> Vec<(u32, T)> {
+    let work = |part: &[u32]| {
+        let mut handles = Handles::new(root);
+        part.iter().map(|at| (*at, each(&mut handles, *at))).collect::<Vec<_>>()
+    };
+    if all.len() < MANY_DIRS {
+        return work(all);
+    }
+    let (mine, others) = all.split_at(all.len() / 2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| work(others));
+        let mut done = work(mine);
+        done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        done
+    })
 }
 
 /// Whether the directory in which something was to be done is not there any more.

@@ -110,4 +110,8 @@ impl Disk for Faulty {
     fn free_bytes(&self) -> io::Result<u64> {
         self.disk.free_bytes()
     }
+
+    fn path(&self) -> Option<&Path> {
+        Disk::path(self.disk.as_ref())
+    }
 }

@@ -14,5 +14,6 @@ mod mounts;
 mod proof;
 mod race;
 mod restore;
+mod rules;
 mod twin;
 mod world;

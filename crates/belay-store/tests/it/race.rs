@@ -1,9 +1,9 @@
 //! Somebody swaps a directory for a symlink to the outside while it is captured: nothing from there is ever seen.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use belay_store::{Source, View};
+use belay_store::{CaptureOptions, Root, Source, View, capture};
 use belay_testkit::{Ignore, Swapper, assert_same_world, walk};
 
 use crate::proof::read_all;
@@ -59,6 +59,42 @@ fn a_walk_is_not_led_outside() {
 #[test]
 fn a_dirty_set_is_not_led_outside() {
     capture_while_swapped(true);
+}
+
+/// A directory is away at each single moment of a capture and then back, with no time of its own changed.
+#[test]
+fn a_directory_that_was_away_for_a_moment_is_in_the_next_snapshot() {
+    for by_dirty_set in [false, true] {
+        for away in 0..12 {
+            let bench = Bench::new();
+            for path in ["dir/a", "dir/sub/a", "dir/sub/deep/a"] {
+                bench.workspace.file(path, "1\n");
+            }
+            let settle = || std::thread::sleep(Duration::from_millis(15));
+            settle();
+            let base = by_dirty_set.then(|| bench.walk().manifest);
+            let (here, there) = (bench.path().join("dir"), bench.workspace.outside().join("dir"));
+            let moments = AtomicUsize::new(0);
+            let clock = || {
+                match moments.fetch_add(1, Ordering::SeqCst) {
+                    now if now == away => std::fs::rename(&here, &there).unwrap(),
+                    now if now == away + 1 => std::fs::rename(&there, &here).unwrap(),
+                    _ => {}
+                }
+                belay_sys::now()
+            };
+            let paths = [b"dir".to_vec(), b"dir/sub/deep".to_vec()];
+            let source = base.as_ref().map_or(Source::Walk, |base| Source::Dirty { base, paths: &paths });
+            let root = Root::open(bench.path()).unwrap();
+            let options = CaptureOptions { clock: &clock, ..bench.options(&root, source) };
+            capture(&bench.store, &options).unwrap().save_cache().unwrap();
+            if there.exists() {
+                std::fs::rename(&there, &here).unwrap();
+            }
+            settle();
+            assert_eq!(bench.walk().manifest, bench.full(), "away at moment {away}, by a dirty set: {by_dirty_set}");
+        }
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 
 use belay_store::{Disk, DiskFile, DiskWrite, Lock, LockMode};
@@ -22,6 +23,8 @@ pub(crate) enum End {
 pub(crate) struct Twin {
     state: Arc<Mutex<State>>,
     locks: Arc<Locks>,
+    /// A real directory, for what does not pass through the disk.
+    place: Option<PathBuf>,
 }
 
 #[derive(Default)]
@@ -80,6 +83,12 @@ fn off() -> io::Error {
 }
 
 impl Twin {
+    /// A disk beside a real directory, whose content is always durable.
+    #[allow(dead_code, reason = "the session's tests use it")]
+    pub(crate) fn beside(place: &Path) -> Twin {
+        Twin { place: Some(place.to_path_buf()), ..Twin::default() }
+    }
+
     /// Lets the machine end before its `operation`-th change of the disk, counted from now.
     pub(crate) fn end_at(&self, operation: u64) {
         let mut state = self.state.lock().unwrap();
@@ -108,14 +117,14 @@ impl Twin {
         files.values_mut().for_each(|bytes| bytes.synced = bytes.all.len());
         let (durable, pending) = (names.clone(), Vec::new());
         let state = State { names, durable, pending, files, next: state.next, operations: 0, last: 0 };
-        Twin { state: Arc::new(Mutex::new(state)), locks: Arc::default() }
+        Twin { state: Arc::new(Mutex::new(state)), locks: Arc::default(), place: self.place.clone() }
     }
 
     /// The disk as another process finds it, with everything that is not yet durable.
     pub(crate) fn without_the_process(&self) -> Twin {
         let state = self.state.lock().unwrap();
         let state = State { operations: 0, last: 0, ..state.clone() };
-        Twin { state: Arc::new(Mutex::new(state)), locks: Arc::default() }
+        Twin { state: Arc::new(Mutex::new(state)), locks: Arc::default(), place: self.place.clone() }
     }
 
     fn change<T>(&self, change: impl FnOnce(&mut State) -> io::Result<T>) -> io::Result<T> {
@@ -223,6 +232,10 @@ impl DiskWrite for Writer {
 }
 
 impl Disk for Twin {
+    fn path(&self) -> Option<&Path> {
+        self.place.as_deref()
+    }
+
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         let id = self.state.lock().unwrap().find(name)?;
         Ok(Box::new(Reader(self.clone(), id)))

@@ -21,10 +21,12 @@ pub(super) struct Prepared<'a> {
     env: Vec<*const libc::c_char>,
     stdio: Option<[RawFd; 3]>,
     ruleset: RawFd,
-    session: bool,
+    foreground: bool,
     dies_with_parent: bool,
     tracer: Option<u32>,
     hand_over: Option<&'a CStr>,
+    /// The users' and the mounts' namespace to enter.
+    enter: Option<[RawFd; 2]>,
     control: RawFd,
     /// The parent's end, which the child must not keep open.
     parents: RawFd,
@@ -93,10 +95,11 @@ impl<'a> Prepared<'a> {
             env: pointers(&recipe.env),
             stdio: recipe.stdio.as_ref().map(|fds| fds.each_ref().map(AsRawFd::as_raw_fd)),
             ruleset: raw(&recipe.ruleset),
-            session: recipe.session,
+            foreground: recipe.foreground,
             dies_with_parent: recipe.dies_with_parent,
             tracer: recipe.tracer,
             hand_over: recipe.hand_over.as_deref(),
+            enter: recipe.enter.as_ref().map(|door| [door.users.as_raw_fd(), door.mounts.as_raw_fd()]),
             control,
             parents,
         }
@@ -150,8 +153,11 @@ impl<'a> Prepared<'a> {
         if self.dies_with_parent {
             kernel::die_with_parent();
         }
-        if let Err(errno) = kernel::take_streams(self.stdio, self.session) {
+        if let Err(errno) = kernel::take_streams(self.stdio, self.foreground) {
             self.fail(Stage::Execute, errno);
+        }
+        if let Err(errno) = self.enter.into_iter().flatten().try_for_each(kernel::enter_namespace) {
+            self.fail(Stage::Namespaces, errno);
         }
         let mut place = Place { root: -1, ruleset: self.ruleset, listener: -1 };
         for (number, step) in self.steps.iter().enumerate() {

@@ -64,6 +64,12 @@ pub(super) fn unshare_processes() -> Result<(), i32> {
     }
 }
 
+/// Enters a namespace; called in a child only, which has one thread.
+pub(super) fn enter_namespace(namespace: RawFd) -> Result<(), i32> {
+    // SAFETY: no memory is involved.
+    check(unsafe { libc::setns(namespace, 0) })
+}
+
 /// # Safety
 /// In the child only system calls on memory made before are allowed, and it must not return to its caller's callers.
 unsafe fn raw_clone(flags: libc::c_int) -> i32 {
@@ -204,8 +210,8 @@ fn wait_for_child() {
     }
 }
 
-/// Puts the three streams in their places, marks everything else to be closed, and leads a session if asked to.
-pub(super) fn take_streams(stdio: Option<[RawFd; 3]>, session: bool) -> Result<(), i32> {
+/// Puts the three streams in their places, marks everything else to be closed, and leads a group in the foreground if asked to.
+pub(super) fn take_streams(stdio: Option<[RawFd; 3]>, foreground: bool) -> Result<(), i32> {
     // SAFETY: only descriptors are moved; those of `stdio` are above 2 or already in place, see `lift`.
     unsafe {
         if let Some(fds) = stdio {
@@ -216,14 +222,9 @@ pub(super) fn take_streams(stdio: Option<[RawFd; 3]>, session: bool) -> Result<(
         }
         let flags = libc::CLOSE_RANGE_CLOEXEC;
         check(i32::try_from(libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, flags)).unwrap_or(-1))?;
-        if session {
-            check(libc::setsid())?;
-            // Any of the streams may be a file; if all are, there is no terminal.
-            for stream in 0..3 {
-                if libc::isatty(stream) == 1 && libc::ioctl(stream, libc::TIOCSCTTY, 0) == 0 {
-                    break;
-                }
-            }
+        if foreground {
+            check(libc::setpgid(0, 0))?;
+            crate::spawn::come_to_the_fore();
         }
     }
     Ok(())

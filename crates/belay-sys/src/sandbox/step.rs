@@ -6,7 +6,7 @@
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
@@ -98,6 +98,17 @@ pub enum Step {
         /// What one may do there.
         attributes: Attributes,
     },
+    /// Takes the present root, of namespaces that were entered, for the new one.
+    OpenRoot,
+    /// Shows something of the new root at another path of it, unless something is mounted there or nothing is there.
+    Cover {
+        /// What.
+        from: CString,
+        /// Where.
+        to: CString,
+        /// What one may do there.
+        attributes: Attributes,
+    },
     /// Mounts a filesystem at a path of the new root.
     Mount {
         /// Its type.
@@ -137,10 +148,14 @@ pub enum Step {
         /// The kernel's bits for what is allowed.
         access: u64,
     },
-    /// Allows some access to the files that are the standard streams, so that they can be opened by their names.
+    /// Allows the files that are the standard streams to be opened by their names, for what they are open for already.
     AllowStreams {
-        /// The kernel's bits for what is allowed.
-        access: u64,
+        /// The kernel's bits for reading.
+        read: u64,
+        /// The kernel's bits for writing.
+        write: u64,
+        /// The kernel's bits for a terminal or another device.
+        device: u64,
     },
     /// Puts the process under the recipe's Landlock ruleset.
     Restrict,
@@ -196,6 +211,11 @@ impl Step {
             Step::Link { path, target } => rustix::fs::symlinkat(target.as_c_str(), place.root()?, path.as_c_str()),
             Step::Bind { from, to, attributes } => bind(CWD, from, place, to, *attributes),
             Step::BindWithin { from, to, attributes } => bind(place.root()?, from, place, to, *attributes),
+            Step::OpenRoot => open_root(place),
+            Step::Cover { from, to, attributes } => match needs_cover(place, to)? {
+                true => bind(place.root()?, from, place, to, *attributes),
+                false => Ok(()),
+            },
             Step::Mount { kind, options, to, attributes } => mount(place, kind, options, to, *attributes),
             Step::Seal(path) => seal(place, path),
             Step::Detach(path) => detach(place, path),
@@ -206,7 +226,7 @@ impl Step {
             Step::DropCapabilities => drop_capabilities(),
             Step::NoNewPrivileges => rustix::thread::set_no_new_privs(true),
             Step::Allow { path, access } => allow(place, path, *access),
-            Step::AllowStreams { access } => allow_streams(place, *access),
+            Step::AllowStreams { read, write, device } => allow_streams(place, *read, *write, *device),
             Step::Restrict => kernel::landlock_restrict(place.ruleset),
             Step::Filter(program) => kernel::add_filter(program),
             Step::Notify { program, otherwise } => match kernel::add_told_filter(program) {
@@ -273,6 +293,33 @@ fn new_root(place: &mut Place) -> Done {
     // It stays open until the program is executed.
     std::mem::forget(root);
     Ok(())
+}
+
+fn open_root(place: &mut Place) -> Done {
+    let root = rustix::fs::open(c"/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    place.root = root.as_raw_fd();
+    std::mem::forget(root);
+    Ok(())
+}
+
+/// Whether something is at a path and belongs to the mount of the directory that it is in.
+fn needs_cover(place: &Place, path: &CStr) -> Result<bool, Errno> {
+    let found = match place.open(path) {
+        Ok(found) => found,
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    // A path holds at most this much, and nothing may be allocated here.
+    let mut above = [0_u8; libc::PATH_MAX as usize];
+    let bytes = path.to_bytes();
+    let length = bytes.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    above.get_mut(..length).ok_or(Errno::NAMETOOLONG)?.copy_from_slice(&bytes[..length]);
+    let above = CStr::from_bytes_until_nul(&above).map_err(|_| Errno::NAMETOOLONG)?;
+    let mount = |handle: &OwnedFd| {
+        let wanted = rustix::fs::StatxFlags::MNT_ID;
+        rustix::fs::statx(handle, c"", AtFlags::EMPTY_PATH, wanted).map(|found| found.stx_mnt_id)
+    };
+    Ok(mount(&found)? == mount(&place.open(above)?)?)
 }
 
 fn make_directory(place: &Place, path: &CStr, mode: u32) -> Done {
@@ -408,10 +455,20 @@ fn allow(place: &Place, path: &CStr, access: u64) -> Done {
     }
 }
 
-fn allow_streams(place: &Place, access: u64) -> Done {
+fn allow_streams(place: &Place, read: u64, write: u64, device: u64) -> Done {
     for stream in 0..=2 {
-        match kernel::landlock_allow(place.ruleset, stream, access) {
-            // A pipe or a socket needs no rule; a directory would need another one; a closed stream has no file.
+        let stream = kernel::borrow_for_ever(stream);
+        let (Ok(found), Ok(flags)) = (rustix::fs::fstat(stream), rustix::fs::fcntl_getfl(stream)) else { continue };
+        let access = match (FileType::from_raw_mode(found.st_mode), flags & OFlags::RWMODE) {
+            (FileType::CharacterDevice, _) => device,
+            // A rule on a directory would be one for all that is beneath it.
+            (FileType::Directory, _) => continue,
+            (_, OFlags::RDONLY) => read,
+            (_, OFlags::WRONLY) => write,
+            _ => read | write,
+        };
+        match kernel::landlock_allow(place.ruleset, stream.as_raw_fd(), access) {
+            // A pipe or a socket needs no rule.
             Ok(()) | Err(Errno::BADFD | Errno::INVAL | Errno::BADF) => {}
             Err(error) => return Err(error),
         }

@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use belay_sys::{Exit, Held, Launch, hold, open_pty, reap_children};
+use belay_sys::{Exit, Held, Launch, Turn, hold, open_pty, reap_children, signal_group};
 
 /// Holds a command with its output in a pipe.
 fn held(argv: &[&str], dir: &std::path::Path, terminal: Option<&OwnedFd>) -> (Held, File) {
@@ -16,14 +16,8 @@ fn held(argv: &[&str], dir: &std::path::Path, terminal: Option<&OwnedFd>) -> (He
     let cwd = File::open(dir).unwrap();
     let write = OwnedFd::from(write);
     let input = terminal.map_or(null.as_fd(), |terminal| terminal.as_fd());
-    let launch = Launch {
-        argv: &argv,
-        env: &env,
-        cwd: cwd.as_fd(),
-        stdio: [input, write.as_fd(), null.as_fd()],
-        terminal: terminal.is_some(),
-        tracer: None,
-    };
+    let launch =
+        Launch { argv: &argv, env: &env, cwd: cwd.as_fd(), stdio: [input, write.as_fd(), null.as_fd()], tracer: None };
     (hold(&launch).unwrap(), File::from(OwnedFd::from(read)))
 }
 
@@ -84,14 +78,32 @@ fn a_held_program_whose_holder_lets_go_ends_unexecuted() {
 }
 
 #[test]
-fn a_terminal_is_the_programs_own_and_has_its_size() {
+fn a_terminal_that_is_given_has_its_size_and_is_typed_at() {
     let dir = tempfile::tempdir().unwrap();
     let mut pty = open_pty(belay_sys::Size { rows: 11, columns: 33 }).unwrap();
-    let (held, mut output) =
-        held(&["sh", "-c", "stty size; read word < /dev/tty; echo $word"], dir.path(), Some(&pty.slave));
+    let (held, mut output) = held(&["sh", "-c", "stty size; read word; echo $word"], dir.path(), Some(&pty.slave));
     held.release().unwrap();
     pty.master.write_all(b"typed\n").unwrap();
     let mut text = String::new();
     output.read_to_string(&mut text).unwrap();
     assert_eq!(text, "11 33\ntyped\n");
+}
+
+#[test]
+fn a_program_leads_a_group_that_keys_can_stop() {
+    const SIGTSTP: i32 = 20;
+    const SIGCONT: i32 = 18;
+    let dir = tempfile::tempdir().unwrap();
+    let (held, _output) = held(&["sleep", "300"], dir.path(), None);
+    let process = held.release().unwrap();
+    for _ in 0..2 {
+        // A group whose parent is in another session would not be stopped by this signal.
+        signal_group(process.pid(), SIGTSTP).unwrap();
+        assert_eq!(process.wait_for_turn().unwrap(), Turn::Stopped);
+        signal_group(process.pid(), SIGCONT).unwrap();
+    }
+    process.signal(9).unwrap();
+    assert_eq!(process.wait_for_turn().unwrap(), Turn::Ended);
+    assert_eq!(exit_of(process.pid()), Exit::Signal(9));
+    assert_eq!(process.wait_for_turn().unwrap(), Turn::Ended);
 }

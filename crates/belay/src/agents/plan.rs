@@ -103,9 +103,10 @@ pub(crate) fn files(agent: Agent, ground: &Ground<'_>) -> Vec<File> {
         Agent::Copilot => {
             let server = json!({ "type": "local", "command": ground.belay, "args": ["mcp"], "tools": ["*"] });
             let servers = entries(home(".copilot/mcp-config.json"), vec![mcp(&["mcpServers", "belay"], server)]);
-            // Its hooks can only be a repository's own.
-            let hooks = ground.project.map(|dir| entries(dir.join(".github/hooks/belay.json"), copilot(ground)));
-            std::iter::once(servers).chain(hooks).collect()
+            let hooks = ground
+                .project
+                .map_or_else(|| home(".copilot/hooks/belay.json"), |project| project.join(".github/hooks/belay.json"));
+            vec![servers, entries(hooks, copilot(ground))]
         }
     }
 }
@@ -237,7 +238,7 @@ fn cursor(ground: &Ground<'_>) -> Vec<Entry> {
 }
 
 fn copilot(ground: &Ground<'_>) -> Vec<Entry> {
-    let events = ["userPromptSubmitted", "preToolUse", "postToolUse", "agentStop", "sessionEnd"];
+    let events = ["userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure", "agentStop", "sessionEnd"];
     let call = |event: &str| {
         // It does not say which event it is.
         json!({ "type": "command", "bash": format!("{} hook copilot {event}", quoted(ground.belay)), "timeoutSec": 20 })

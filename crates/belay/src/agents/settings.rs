@@ -144,16 +144,24 @@ fn without_block(text: &str) -> String {
     )
 }
 
+/// Refuses what must not be written, before anything is.
+pub(crate) fn check(edit: &Edit) -> Result<()> {
+    let path = real(&edit.path);
+    match fs::metadata(&path).is_ok_and(|meta| meta.permissions().mode() & 0o222 == 0) {
+        true => Err(Failure::refused(format!("{} is read-only", view::path(&path))).untouched()),
+        false => Ok(()),
+    }
+}
+
 /// Carries an edit out: what was there is kept beside it, and the file is replaced in one step.
 pub(crate) fn write(edit: &Edit) -> Result<()> {
     let path = real(&edit.path);
     let cannot = |error: &io::Error| Failure::system(format!("cannot write {}", view::path(&path)), error).untouched();
     let directory = path.parent().unwrap_or(Path::new("/"));
-    if fs::metadata(&path).is_ok_and(|meta| meta.permissions().mode() & 0o222 == 0) {
-        return Err(Failure::refused(format!("{} is read-only", view::path(&path))).untouched());
-    }
     fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
-    if edit.before.is_some() {
+    // What somebody had before belay came is not given up for what belay itself wrote.
+    let is_ours = |before: &String| before.contains("belay") && backup_of(&path).exists();
+    if edit.before.as_ref().is_some_and(|before| !is_ours(before)) {
         fs::copy(&path, backup_of(&path)).map_err(|error| cannot(&error))?;
     }
     let Some(after) = &edit.after else { return fs::remove_file(&path).map_err(|error| cannot(&error)) };
@@ -169,9 +177,10 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     replace().map_err(|error| cannot(&error))
 }
 
-/// Where the file really is: settings are often links into a repository of them.
+/// Where the file really is, or will be: settings are often links into a repository of them.
 fn real(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    let target = || Some(path.parent()?.join(fs::read_link(path).ok()?));
+    path.canonicalize().ok().or_else(target).unwrap_or_else(|| path.to_owned())
 }
 
 /// Where what was there before is kept.

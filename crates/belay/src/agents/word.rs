@@ -48,7 +48,7 @@ fn moment(event: &str) -> Option<Moment> {
         | "afterMCPExecution"
         | "afterFileEdit"
         | "tool.execute.after" => Moment::End { failed: false },
-        "PostToolUseFailure" => Moment::End { failed: true },
+        "PostToolUseFailure" | "postToolUseFailure" => Moment::End { failed: true },
         "Stop" | "StopFailure" | "AfterAgent" | "stop" | "agentStop" | "SessionEnd" | "sessionEnd" | "session.idle"
         | "Interrupt" => Moment::TurnEnd,
         "SessionStart" | "sessionStart" | "SubagentStart" | "SubagentStop" | "WorktreeRemove" | "ConfigChange"

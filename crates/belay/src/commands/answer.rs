@@ -9,8 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::process::{Command as Process, ExitCode};
 
 use anstream::ColorChoice;
-use belay_session::jail::Access;
-use belay_session::{AgentCall, Reach, RunRecord};
+use belay_session::{AgentCall, Ground, Reach, RunRecord};
 use clap::Parser;
 
 use crate::args::{Cli, Command};
@@ -116,10 +115,11 @@ fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord) -> Result<()> {
 fn hides_something(context: &Context<'_>, run: &RunRecord) -> bool {
     let by_flag = run.confinement.paths.iter().any(|(_, reach)| *reach == Reach::Hide);
     let profile = profiles::read(context).and_then(|all| profiles::get(&all, &run.confinement.profile));
+    let root = PathBuf::from(OsStr::from_bytes(run.root.bytes()));
+    let user_home = context.environment.user_home.as_deref().unwrap_or(Path::new("/"));
+    let ground = Ground { workspace: &root, home: user_home, belay: &context.environment.home };
     // A profile that cannot be read any more may have hidden anything.
-    let by_profile = profile.map_or(true, |profile| {
-        profile.rules.iter().any(|rule| rule.access == Access::Hidden && !rule.path.starts_with(['/', '~']))
-    });
+    let by_profile = profile.map_or(true, |profile| profile.hides_within(&ground));
     by_flag || by_profile
 }
 

@@ -125,7 +125,8 @@ fn try_one(
     profiles::get(&own, &profile)?;
     let confinement = Confinement { engine: ConfinementEngine::Auto, profile, ..Confinement::default() };
     let home = context.environment.user_home.clone().unwrap_or_else(|| "/".into());
-    let den = Den { profiles: own, home, program: None };
+    let settings = context.environment.user_config.with_file_name("");
+    let den = Den { profiles: own, home, program: None, settings };
     let env: Vec<Vec<u8>> =
         std::env::vars_os().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()).collect();
     let directory = workspace.beneath(&context.directory()?, ".".as_ref())?;

@@ -97,15 +97,29 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;
     if !unknown.is_empty() {
-        let paths = quantity::count(unknown.len() as u64, "path");
+        let paths = quantity::count(topmost(&unknown), "path");
         context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));
     }
     Ok(if args.style.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// How many of the paths, which are in order, lie in none of the others.
+fn topmost(changes: &[Change]) -> u64 {
+    let mut above: Option<&[u8]> = None;
+    let mut count = 0;
+    for change in changes {
+        let inside = |above: &[u8]| change.path.strip_prefix(above).is_some_and(|rest| rest.starts_with(b"/"));
+        if !above.is_some_and(inside) {
+            (above, count) = (Some(change.path.as_slice()), count + 1);
+        }
+    }
+    count
+}
+
 /// Someone who types a path where a snapshot is expected is told how to say it.
 fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result<Snapshot> {
-    match workspace.resolve(name) {
+    let found = context.snapshot_name(workspace, name.to_owned())?;
+    match workspace.resolve(&found) {
         Err(error @ Error::UnknownSnapshot { .. }) if context.has_path(name)? => {
             Err(Failure::from(error).hint(format!("to compare the path: `belay diff -- {name}`")))
         }

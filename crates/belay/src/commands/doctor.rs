@@ -1,17 +1,20 @@
 //! `belay doctor`: proves each layer on this machine by using it, and says how to get what is missing.
 
-use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::io::Write;
+use std::process::{Command, ExitCode, Stdio};
 
+use belay_session::{Resident, Standing, Told, Want};
 use serde_json::{Value, json};
 
 use crate::agents::Agent;
-use crate::agents::jsonc;
 use crate::agents::plan::{Ground, files, trace};
 use crate::agents::settings;
+use crate::agents::silence::silence;
 use crate::commands::install::{apply, program, try_out, user_home};
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::swift;
+use crate::ui::escape::printable;
 use crate::ui::quantity;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
@@ -66,8 +69,9 @@ impl Finding {
 /// Tries everything, and prints what came of it.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let world = World::new()?;
-    let mut findings = vec![world.restore(), world.trace(), world.jail()];
+    let mut findings = vec![world.restore(), world.trace(), world.jail(), world.tools()];
     findings.extend(agents(context, args.fix)?);
+    findings.extend(helpers(context));
     let mut out = context.ui.out();
     if context.ui.json {
         for finding in &findings {
@@ -86,6 +90,28 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let is_bad = findings.iter().any(|finding| finding.state == State::Bad);
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The processes that answer hooks at this moment.
+fn helpers(context: &Context<'_>) -> Vec<Finding> {
+    let letter = swift::letter(&context.environment, "/".into(), Want::Standing);
+    let all = Resident::all(&context.environment.home);
+    let standing = all.into_iter().filter_map(|mut helper| match helper.ask(&letter) {
+        Ok(Told::Standing(standing)) => Some(standing),
+        _ => None,
+    });
+    standing.map(|standing| helper(&standing)).collect()
+}
+
+fn helper(standing: &Standing) -> Finding {
+    let path = printable(standing.path.bytes());
+    let (pid, files, minutes) = (standing.pid, &standing.files, standing.idle_seconds.div_ceil(60));
+    let detail = format!("process {pid} answers hooks in {path}, by {files}; it ends {minutes} minutes after the last");
+    match files.as_str() {
+        "none" => Finding::new("helper", State::Weak, detail)
+            .advise("it cannot see what changes, so every look is a walk; raise fs.inotify.max_user_watches"),
+        _ => Finding::new("helper", State::Good, detail),
+    }
 }
 
 fn word(state: State) -> &'static str {
@@ -131,13 +157,24 @@ impl World {
 
     /// Runs belay; what it says if it fails.
     fn belay(&self, words: &[&str]) -> Result<String, String> {
+        self.belay_told(words, b"")
+    }
+
+    /// The same with something to read on its standard input.
+    fn belay_told(&self, words: &[&str], input: &[u8]) -> Result<String, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = Command::new(own);
         command
             .args(words)
             .env("BELAY_HOME", self.base.path().join("home"))
             .current_dir(self.base.path().join("workspace"));
-        let output = command.stdin(std::process::Stdio::null()).output().map_err(|error| error.to_string())?;
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        if let Some(mut pipe) = child.stdin.take() {
+            // Whoever does not read says why on its standard error.
+            let _ = pipe.write_all(input);
+        }
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => {
@@ -188,6 +225,29 @@ impl World {
         }
     }
 
+    fn tools(&self) -> Finding {
+        let client = json!({ "name": "doctor", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+        let said = [
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+                "params": { "name": "snapshots_list", "arguments": {} } }),
+        ];
+        let lines: String = said.iter().map(|line| format!("{line}\n")).collect();
+        let answers = self.belay_told(&["mcp"], lines.as_bytes());
+        let is_answer = |line: &str| {
+            serde_json::from_str::<Value>(line).is_ok_and(|answer| answer["result"]["isError"] == Value::Bool(false))
+        };
+        match answers {
+            Ok(answers) if answers.lines().any(is_answer) => {
+                Finding::new("tools", State::Good, "an MCP client listed the snapshots")
+            }
+            Ok(_) => Finding::new("tools", State::Bad, "an MCP client asked for the snapshots and got no answer"),
+            Err(why) => Finding::new("tools", State::Bad, why),
+        }
+    }
+
     fn jail(&self) -> Finding {
         let home = self.base.path().join("home");
         let home = home.to_string_lossy();
@@ -220,6 +280,8 @@ fn agents(context: &Context<'_>, fix: bool) -> Result<Vec<Finding>> {
 }
 
 fn examine(context: &Context<'_>, agent: Agent, ground: &Ground<'_>, fix: bool) -> Finding {
+    let project = context.directory().unwrap_or_default();
+    let project = project.as_path();
     let layer = format!("{} hooks", agent.name());
     let edits: Result<Vec<_>> = files(agent, ground).iter().map(settings::install).collect();
     let connected = edits.and_then(|edits| match edits.iter().all(settings::Edit::is_nothing) {
@@ -231,33 +293,15 @@ fn examine(context: &Context<'_>, agent: Agent, ground: &Ground<'_>, fix: bool) 
         Err(failure) => Finding::new(layer, State::Bad, failure.line()).advise("mend its settings by hand"),
         Ok(false) => Finding::new(layer, State::Bad, "not connected")
             .advise(format!("`belay install {}` connects it", agent.name())),
-        Ok(true) => match (try_out(agent), silenced(agent, ground.home)) {
+        Ok(true) => match (try_out(agent), silence(agent, ground.home, project)) {
             (Err(failure), _) => Finding::new(layer, State::Bad, failure.line()),
-            (Ok(_), Some(by)) => Finding::new(layer, State::Bad, format!("connected, but {by} switches hooks off"))
-                .advise(format!("remove {by} from its settings")),
+            (Ok(_), Some(silence)) => {
+                Finding::new(layer, State::Bad, format!("connected, but {}", silence.why)).advise(silence.advice)
+            }
             (Ok(took), None) => {
                 let detail = format!("connected; a hook made a snapshot in {}", quantity::took(took));
-                let found = Finding::new(layer, State::Good, detail);
-                match agent {
-                    Agent::Codex => {
-                        found.advise("Codex runs hooks only once they are trusted: /hooks in Codex shows it")
-                    }
-                    Agent::Copilot => {
-                        found.advise("its hooks are a repository's own: `belay install copilot --project`")
-                    }
-                    _ => found,
-                }
+                Finding::new(layer, State::Good, detail)
             }
         },
     }
-}
-
-/// The setting that switches all hooks off, if one does.
-fn silenced(agent: Agent, home: &Path) -> Option<&'static str> {
-    if agent != Agent::Claude {
-        return None;
-    }
-    let text = std::fs::read_to_string(home.join(".claude/settings.json")).ok()?;
-    let is_on = |key| jsonc::get(&text, &[key]).ok().flatten() == Some(Value::Bool(true));
-    ["disableAllHooks", "allowManagedHooksOnly"].into_iter().find(|key| is_on(key))
 }

@@ -76,6 +76,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let report = workspace.forget(&plan)?;
     tell(context, &plan, &report)?;
+    // Whether the repository can be read is nothing that the store depends on.
+    if workspace.git_refs().is_ok_and(|refs| !refs.is_empty()) {
+        context.ui.warn("the workspace's git repository is not rewritten: its refs/sandbox/snapshots/ may hold them");
+        context.ui.hint("`belay snapshots --refs` lists them, `git update-ref -d` removes one");
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::agents::Agent;
 use crate::agents::word::{Said, understand};
+use crate::commands::reside;
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::swift::INPUT_BYTES_MAX;
 use crate::ui::Ui;
 
-/// More than this is no event that an agent tells.
-const INPUT_BYTES_MAX: u64 = 64 << 20;
 /// Characters of a prompt that a run is told.
 const PREVIEW_CHARS_MAX: usize = 160;
 
@@ -34,6 +34,10 @@ pub(crate) struct Args {
 
     /// The event, for agents that do not name it in what they say
     event: Option<String>,
+
+    /// What was read from standard input already
+    #[arg(skip)]
+    input: Option<Vec<u8>>,
 }
 
 const EXAMPLES: &str = "\
@@ -73,10 +77,17 @@ fn answer(ui: &Ui, agent: Agent, done: Result<()>) -> Result<ExitCode> {
 }
 
 impl Args {
+    /// Passes on what was read from standard input already.
+    pub(crate) fn already(&mut self, input: Vec<u8>) {
+        self.input = Some(input);
+    }
+
     /// What the agent says, if it concerns belay.
     fn heard(&self) -> Result<Option<Said>> {
-        let mut input = Vec::new();
-        std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
+        let mut input = self.input.clone().unwrap_or_default();
+        if self.input.is_none() {
+            std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
+        }
         let said: Value = serde_json::from_slice(&input)
             .map_err(|error| Failure::refused("the agent did not say JSON").because(&error))?;
         Ok(understand(self.agent, self.event.as_deref(), &said))
@@ -87,10 +98,12 @@ fn take_in(context: &Context<'_>, args: &Args) -> Result<Heard> {
     let Some(said) = args.heard()? else { return Ok(Heard::default()) };
     let home = context.home()?;
     let workspace = open(context, &home, &said)?;
-    hear(&workspace, &said).inspect_err(|failure| {
+    let heard = hear(&workspace, &said).inspect_err(|failure| {
         // If even that cannot be written, what is printed has to do.
         let _ = workspace.miss(&failure.line());
-    })
+    })?;
+    reside::start(&workspace);
+    Ok(heard)
 }
 
 fn hear(workspace: &Workspace<'_>, said: &Said) -> Result<Heard> {

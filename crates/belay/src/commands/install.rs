@@ -59,7 +59,7 @@ Examples:
   belay install claude
   belay install --all
   belay install codex gemini --dry-run
-  belay install copilot --project     hooks of Copilot can only be a repository's own";
+  belay install copilot --project     for whoever works in this repository";
 
 /// Writes the settings, shows them, and tries the hook out.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
@@ -68,7 +68,13 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let project = if args.project { Some(context.directory()?) } else { None };
     let ground = Ground { home: &home, project: project.as_deref(), belay: &belay };
     let mut failed = false;
-    for agent in args.which.agents(&home) {
+    let agents = args.which.agents(&home);
+    if agents.is_empty() {
+        context.ui.say(
+            "No agent that belay knows is used here; `belay run -- COMMAND` and `belay watch` protect from any other.",
+        );
+    }
+    for agent in agents {
         let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(settings::install).collect();
         match edits.and_then(|edits| apply(context, agent, edits, args.dry_run)) {
             Ok(true) if !args.dry_run && !args.no_probe => failed |= !probe(context, agent),
@@ -117,6 +123,8 @@ pub(crate) fn apply(context: &Context<'_>, agent: Agent, edits: Vec<Edit>, dry_r
         context.ui.say(format_args!("{name}: nothing to do, everything is in place"));
         return Ok(true);
     }
+    // All or nothing: half a connection would look like one.
+    edits.iter().filter(|_| !dry_run).try_for_each(settings::check)?;
     let mut out = context.ui.out();
     for edit in &edits {
         if context.ui.json {

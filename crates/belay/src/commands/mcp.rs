@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use belay_server::{Desk, serve};
 use belay_session::store::{Change, Scope};
-use belay_session::{Consent, Error, Tree, Workspace};
+use belay_session::{Consent, Error, Lookout, Tree, Workspace};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -39,12 +39,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let directory = context.directory()?;
     let sources = context.sources()?;
     let user_home = context.environment.user_home.clone();
+    let lookout = Lookout::default();
     let open = || {
         let consent = Consent { yes_really: context.yes_really(), home: user_home.as_deref() };
-        match args.read_only {
+        let workspace = match args.read_only {
             true => home.find(&directory, &sources)?.ok_or_else(|| Error::NoWorkspace(directory.clone())),
             false => home.find_or_create(&directory, consent, &sources),
-        }
+        }?;
+        Ok(lookout.over(workspace))
     };
     let version = env!("CARGO_PKG_VERSION");
     let desk = Desk { open: &open, patch: &unified, read_only: args.read_only, version };

@@ -39,5 +39,6 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     let paths = context.all_beneath(&workspace, &args.paths)?;
-    rewind(context, &workspace, Goal::Files(args.snapshot), paths, &args.how)
+    let snapshot = context.snapshot_name(&workspace, args.snapshot)?;
+    rewind(context, &workspace, Goal::Files(snapshot), paths, &args.how)
 }

@@ -97,12 +97,13 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     let paths = context.all_beneath(&workspace, &args.paths)?;
-    if let Some(name) = &args.snapshot {
+    let snapshot = args.snapshot.map(|name| context.snapshot_name(&workspace, name)).transpose()?;
+    if let Some(name) = &snapshot {
         check_name(context, &workspace, name)?;
     }
     match &args.to {
-        Some(to) => extract(context, &workspace, args.snapshot.as_deref(), &paths, to),
-        None => rewind(context, &workspace, Goal::To(args.snapshot), paths, &args.how),
+        Some(to) => extract(context, &workspace, snapshot.as_deref(), &paths, to),
+        None => rewind(context, &workspace, Goal::To(snapshot), paths, &args.how),
     }
 }
 

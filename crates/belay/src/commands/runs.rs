@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::context::Context;
 use crate::error::Result;
 use crate::past;
+use crate::ui::escape::printable;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{quantity, style, width};
 
@@ -58,9 +59,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.say("There was no run yet.");
         context.ui.hint("`belay run -- COMMAND` protects and records one");
     }
-    let mut table = Table::new(&["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "PATHS", "STATE"]);
+    let mut table = Table::new(&["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "PATHS", "STATE", "WORKSPACE"]);
     let now = home.now().timestamp();
-    runs.iter().for_each(|run| table.row(row(&home, run, now)));
+    // Of one workspace everybody knows where it is.
+    let is_mixed = runs.iter().any(|run| run.workspace != runs[0].workspace);
+    for run in &runs {
+        let place = if is_mixed { printable(run.root.bytes()) } else { String::new() };
+        table.row(row(&home, run, now).into_iter().chain([place.into()]).collect());
+    }
     table.write(&mut out)?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -87,7 +93,7 @@ pub(crate) fn name(run: &RunRecord, max: usize) -> String {
         false => past::command_line(&run.argv, max),
     };
     match &run.label {
-        Some(label) => format!("{command} ({})", crate::ui::escape::printable(label.as_bytes())),
+        Some(label) => format!("{command} ({})", printable(label.as_bytes())),
         None => command,
     }
 }

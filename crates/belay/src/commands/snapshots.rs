@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::{Backend, PrunePlan, PruneRule, Pruned, Snapshot, Timeline, Workspace};
+use belay_session::{Backend, GitRef, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -54,6 +54,10 @@ struct ListArgs {
     /// Show number, exact time, files, bytes and description too
     #[arg(short, long)]
     long: bool,
+
+    /// List the named states in the workspace's git repository (refs/sandbox/snapshots/) instead
+    #[arg(long, conflicts_with_all = ["kind", "long"])]
+    refs: bool,
 }
 
 /// Delete old snapshots by a rule, and give the space back
@@ -109,6 +113,7 @@ const EXAMPLES: &str = "\
 Examples:
   belay snapshots
   belay snapshots --long -n 20
+  belay snapshots --refs
   belay snapshots prune --keep 5
   belay snapshots delete snap_k8m2p1
 
@@ -145,6 +150,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 }
 
 fn list(context: &Context<'_>, workspace: &Workspace<'_>, args: &ListArgs) -> Result<()> {
+    if args.refs {
+        return list_refs(context, workspace, args.limit);
+    }
     let timeline = workspace.timeline()?;
     let of_type = |snapshot: &&Snapshot| args.kind.as_deref().is_none_or(|kind| snapshot.kind.name() == kind);
     let mut shown: Vec<&Snapshot> = timeline.snapshots().iter().filter(of_type).collect();
@@ -165,6 +173,45 @@ fn list(context: &Context<'_>, workspace: &Workspace<'_>, args: &ListArgs) -> Re
     if shown.iter().any(|snapshot| snapshot.is_partial()) {
         writeln!(out, "* lacks something that could not be captured; `belay ls ID` names it")?;
     }
+    out.finish()
+}
+
+/// The refs, oldest first as the snapshots are.
+fn list_refs(context: &Context<'_>, workspace: &Workspace<'_>, limit: Option<usize>) -> Result<()> {
+    let mut refs = workspace.git_refs()?;
+    refs.truncate(limit.unwrap_or(usize::MAX));
+    refs.reverse();
+    if context.ui.json {
+        let one = |one: &GitRef| {
+            json!({
+                "ref": format!("{SNAPSHOT_REFS}{}", one.name),
+                "name": one.name,
+                "commit": one.commit.to_hex(),
+                "created_at": one.at,
+                "description": one.message,
+            })
+        };
+        let refs: Vec<_> = refs.iter().map(one).collect();
+        let path = workspace.path().to_string_lossy();
+        return context.ui.print_json(&json!({ "workspace": workspace.id(), "path": path, "refs": refs }));
+    }
+    let mut table = Table::new(&["NAME", "COMMIT", "CREATED", "DESCRIPTION"]);
+    let now = workspace.home().now().timestamp();
+    for one in &refs {
+        let first_line = one.message.lines().next();
+        table.row(vec![
+            Cell::new(one.name.clone(), style::ID),
+            one.commit.to_hex()[..12].to_owned().into(),
+            quantity::age(one.at, now).into(),
+            text(first_line),
+        ]);
+    }
+    let mut out = context.ui.paged();
+    table.write(&mut out)?;
+    if !refs.is_empty() {
+        writeln!(out)?;
+    }
+    writeln!(out, "{} in {SNAPSHOT_REFS}", quantity::count(refs.len() as u64, "ref"))?;
     out.finish()
 }
 

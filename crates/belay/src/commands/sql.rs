@@ -17,11 +17,11 @@ use crate::ui::table::Table;
 /// The record is an SQLite database: fs_events, exec_events, snapshot_events, net_events, mcp_calls, model_calls, and
 /// events with everything in JSON. One statement that only reads is answered, also while the run goes on.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, allow_missing_positional = true)]
 pub(crate) struct Args {
-    /// The run: an id or its beginning, a label, @latest, @-2
+    /// The run: an id or its beginning, a label, @latest, @-2; the latest by default
     #[arg(value_name = "RUN")]
-    run: String,
+    run: Option<String>,
 
     /// The question
     #[arg(value_name = "SQL")]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  belay sql @latest \"SELECT action, count(*) FROM fs_events GROUP BY action\"
+  belay sql \"SELECT action, count(*) FROM fs_events GROUP BY action\"
   belay sql @latest \"SELECT number, command, args FROM exec_events WHERE exit_code <> 0\"
   belay sql run_k8m2p1x0 \"SELECT * FROM snapshot_events\" --json
   belay sql @latest \"SELECT name FROM pragma_table_info('fs_events')\"";
@@ -42,7 +42,7 @@ Examples:
 /// Prints the answer.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let run = past::find(context, &home, Some(&args.run))?;
+    let run = past::find(context, &home, args.run.as_deref())?;
     let journal = home.journal(&run)?;
     let answer = journal.query(&args.sql).map_err(belay_session::Error::from)?;
     let mut out = context.ui.paged();

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use belay_session::Workspace;
 use serde_json::Value;
 
+use crate::agents::Agent;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::escape::printable;
@@ -30,13 +31,14 @@ Examples:
 /// Prints the line.
 pub(crate) fn run(context: &Context<'_>, _args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let directory = match told() {
+    let told = told();
+    let directory = match told.directory {
         Some(directory) => directory,
         None => context.directory()?,
     };
     let found = home.find(&directory, &context.sources()?)?;
     let line = match &found {
-        Some(workspace) => line(workspace)?,
+        Some(workspace) => line(workspace, told.session.as_deref())?,
         None => {
             let bad = style::BAD;
             format!("{bad}●{bad:#} belay: not protected yet")
@@ -48,21 +50,29 @@ pub(crate) fn run(context: &Context<'_>, _args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The directory that the agent works in, as it says on standard input.
-fn told() -> Option<PathBuf> {
-    let mut input = std::io::stdin().lock();
-    if input.is_terminal() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    input.by_ref().take(1 << 20).read_to_end(&mut bytes).ok()?;
-    let said: Value = serde_json::from_slice(&bytes).ok()?;
-    let place = said.get("workspace").and_then(|workspace| workspace.get("project_dir")?.as_str());
-    let directory = PathBuf::from(place.or_else(|| said.get("cwd")?.as_str())?);
-    directory.is_dir().then_some(directory)
+/// What Claude Code says on standard input.
+#[derive(Default)]
+struct Told {
+    /// The directory that it works in.
+    directory: Option<PathBuf>,
+    /// Its name for the conversation.
+    session: Option<String>,
 }
 
-fn line(workspace: &Workspace<'_>) -> Result<String> {
+fn told() -> Told {
+    let mut input = std::io::stdin().lock();
+    let mut bytes = Vec::new();
+    if input.is_terminal() || input.by_ref().take(1 << 20).read_to_end(&mut bytes).is_err() {
+        return Told::default();
+    }
+    let Ok(said) = serde_json::from_slice::<Value>(&bytes) else { return Told::default() };
+    let place = said.get("workspace").and_then(|workspace| workspace.get("project_dir")?.as_str());
+    let directory = place.or_else(|| said.get("cwd")?.as_str()).map(PathBuf::from).filter(|place| place.is_dir());
+    let session = said.get("session_id").and_then(Value::as_str).map(str::to_owned);
+    Told { directory, session }
+}
+
+fn line(workspace: &Workspace<'_>, session: Option<&str>) -> Result<String> {
     let timeline = workspace.timeline()?;
     let now = workspace.home().now().timestamp();
     let (good, bad, caution) = (style::GOOD, style::BAD, style::CAUTION);
@@ -70,6 +80,18 @@ fn line(workspace: &Workspace<'_>) -> Result<String> {
         let why: String = printable(missed.why.as_bytes()).chars().take(WHY_CHARS_MAX).collect();
         let when = quantity::age(missed.at, now);
         return Ok(format!("{bad}●{bad:#} belay: missed a step {when}: {why}"));
+    }
+    // Claude Code tells of a conversation by a hook before it asks for the first line on it.
+    if let Some(session) = session
+        && !workspace.has_heard_of(Agent::Claude.name(), session)?
+    {
+        return Ok(format!("{bad}●{bad:#} belay: the hooks of this session are silent; `belay doctor` tells why"));
+    }
+    if let Some(unhooked) = workspace.unhooked()? {
+        let (paths, when) = (quantity::count(unhooked.paths, "path"), quantity::age(unhooked.at, now));
+        return Ok(format!(
+            "{bad}●{bad:#} belay: {paths} changed without a hook that told, {when}; captured all the same"
+        ));
     }
     let Some(latest) = timeline.latest() else {
         return Ok(format!("{caution}●{caution:#} belay: no snapshot yet"));

@@ -1,14 +1,16 @@
 //! `belay stop`: ends a run with everything that it started.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
-use belay_session::{Answer, Request, RunClient, RunRecord};
+use belay_session::{Answer, Request, Resident, RunClient, RunRecord, Told, Want};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::past;
 use crate::ui::quantity::count;
+use crate::{past, swift};
 
 /// End a run, with everything that it started
 ///
@@ -21,18 +23,29 @@ pub(crate) struct Args {
     #[arg(long)]
     now: bool,
 
+    /// End the helper that answers the hooks of agents here
+    #[arg(long, conflicts_with_all = ["now", "run"])]
+    helper: bool,
+
     /// The run or watch; the latest that goes on in this workspace by default
     #[arg(value_name = "RUN")]
     run: Option<String>,
 }
 
+/// How long a helper is waited for that still has something to do.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 const EXAMPLES: &str = "\
 Examples:
   belay stop
-  belay stop --now run_k8m2p1x0";
+  belay stop --now run_k8m2p1x0
+  belay stop --helper        the next hook of an agent starts another";
 
 /// Stops the run, and waits until it is over.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    if args.helper {
+        return end_helper(context);
+    }
     let home = context.home()?;
     let workspace = past::workspace_here(context, &home);
     let is_here = |id: &str| workspace.as_deref().is_none_or(|here| here == id);
@@ -64,4 +77,24 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     Err(Failure::not_found(format!("the supervisor of {} went away while stopping", record.id))
         .hint("`belay status` puts in order what was left"))
+}
+
+fn end_helper(context: &Context<'_>) -> Result<ExitCode> {
+    let directory = context.directory()?;
+    let none = || Failure::not_found("no helper answers hooks here").untouched();
+    let ask = |want: Want| {
+        let mut helper = Resident::near(&context.environment.home, &directory).ok_or_else(none)?;
+        let letter = swift::letter(&context.environment, directory.clone(), want);
+        helper.ask(&letter).map_err(|error| Failure::system("the helper does not answer", &error))
+    };
+    let Told::Standing(standing) = ask(Want::Standing)? else { return Err(none()) };
+    ask(Want::Leave)?;
+    let process = format!("/proc/{}", standing.pid);
+    let deadline = Instant::now() + PATIENCE;
+    // What it has begun it finishes first.
+    while Path::new(&process).exists() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    context.ui.say("Ended the helper.");
+    Ok(ExitCode::SUCCESS)
 }

@@ -36,6 +36,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         profiles: crate::profiles::read(context)?,
         home: context.environment.user_home.clone().unwrap_or_else(|| "/".into()),
         program: std::env::current_exe().ok(),
+        settings: context.environment.user_config.with_file_name(""),
     };
     let host = Host {
         den,

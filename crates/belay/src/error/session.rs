@@ -116,6 +116,11 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::LabelInUse { id, .. } => {
             failure.hint(format!("choose another label, or delete that one with `belay snapshots delete {id}`"))
         }
+        Error::NoRepository(_) => failure.hint("`git init` makes one; belay never does that by itself"),
+        Error::UnknownRef(_) => failure.hint("`belay snapshots --refs` lists those of belay, `git for-each-ref` all"),
+        Error::RefExists(name) => {
+            failure.hint(format!("choose another name, or remove it with `git update-ref -d {name}`"))
+        }
         Error::PoolFull { .. } => {
             failure.hint("delete one with `belay snapshots delete`, or raise snapshots.manual_max")
         }

@@ -75,6 +75,124 @@ fn what_is_discarded_is_gone_but_captured() {
     assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
 }
 
+#[test]
+fn directories_come_with_nothing_in_them() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = ephemeral("mkdir -p one/two/three single; mkdir with; echo f > with/file; mkdir with/empty");
+    world.ok(&["review", "--all", "-y"]);
+    assert!(world.has("one/two/three") && world.has("single") && world.has("with/empty"));
+    world.ok(&["fork", "a"]);
+    world.ok(&["run", "-q", "--fork", "a", "--", "mkdir", "-p", "four/five"]);
+    world.ok(&["pick", "a", "-y"]);
+    assert!(world.has("four/five"));
+}
+
+#[test]
+fn what_may_be_written_is_written_apart_as_well() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("out/a", "a").file("code", "before");
+    let script = "echo new > out/new; echo changed > out/a; echo after > code";
+    world.ok(&["run", "-q", "--ephemeral", "--rw", "out", "--rw", "code", "--", "sh", "-ec", script]);
+    world.ok(&["fork", "a"]);
+    world.ok(&["run", "-q", "--fork", "a", "--rw", "out", "--", "sh", "-ec", script]);
+    assert_eq!((world.read("code").as_str(), world.read("out/a").as_str()), ("before", "a"));
+    assert!(!world.has("out/new"));
+    world.ok(&["review", "--all", "-y"]);
+    assert_eq!(world.read("out/new"), "new\n");
+    assert_eq!((world.read("code").as_str(), world.read("out/a").as_str()), ("after\n", "changed\n"));
+}
+
+/// What a workspace and a run in it can do to the layers that it is shown through: marks of the kernel's own, on both sides.
+const TAMPER: &str = "\
+import os, shutil, socket, stat, sys
+outside, marks = sys.argv[1], ['opaque', 'redirect', 'metacopy', 'whiteout', 'origin', 'impure', 'nlink', 'protattr', 'upper']
+def attempt(function):
+    try: function()
+    except OSError: pass
+for mark in marks:
+    for value in [b'y', b'x', b'', b'/../../..' + outside.encode()]:
+        for path in ['lower', 'code', '.', 'dir']:
+            attempt(lambda: os.setxattr(path, 'user.overlay.' + mark, value))
+            attempt(lambda: os.setxattr(path, 'trusted.overlay.' + mark, value))
+attempt(lambda: os.mknod('kept', stat.S_IFCHR, 0))
+attempt(lambda: os.mknod('made', stat.S_IFCHR, 0))
+attempt(lambda: os.mknod('dir/made', stat.S_IFCHR, 0))
+if len(sys.argv) > 2:
+    attempt(lambda: (shutil.rmtree('lower'), os.symlink(outside, 'lower')))
+    os.mkfifo('fifo'); os.link('kept', 'kept2')
+    attempt(lambda: socket.socket(socket.AF_UNIX).bind('sock'))
+    os.symlink(outside + '/canary', 'to-canary')
+    attempt(lambda: (os.remove('code'), os.symlink('../canary', 'code')))
+";
+
+#[test]
+fn an_enemy_in_the_layers_leads_nowhere() {
+    if !has_namespaces() {
+        return;
+    }
+    for marked_before in [false, true] {
+        let mut world = World::new();
+        world.workspace.file("lower/canary", "l").file("code", "c").file("kept", "k").file("dir/inner", "i");
+        world.workspace.file("tamper.py", TAMPER);
+        let outside = world.workspace.base().join("beyond");
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("canary"), "alive").unwrap();
+        std::fs::write(world.workspace.base().join("canary"), "alive").unwrap();
+        let path = outside.display().to_string();
+        if marked_before {
+            world.ok(&["run", "-q", "--isolation", "jail", "--", "python3", "tamper.py", &path]);
+        }
+        world.ok(&["fork", "a"]);
+        for flags in [&["--ephemeral"][..], &["--fork", "a"]] {
+            let ran = world.belay(&[&["run", "-q"], flags, &["--", "python3", "tamper.py", &path, "all"]].concat());
+            assert_eq!(ran.code, 0, "{flags:?}, marked before {marked_before}: {ran}");
+        }
+        for words in [&["review", "--all", "-y"][..], &["pick", "a", "-y"]] {
+            let ran = world.belay(words);
+            assert!([0, 5].contains(&ran.code), "{words:?}: {ran}");
+            // The kernel refuses to go where its own marks lie in the workspace itself.
+            let link = std::fs::read_link(world.workspace.join("lower"));
+            assert!(marked_before || link.is_ok_and(|link| link == outside), "{words:?}: {ran}");
+            for file in ["kept", "dir/inner", "tamper.py"] {
+                assert!(world.has(file), "{words:?} removed {file}: {ran}");
+            }
+        }
+        // A pick of what was already applied changes nothing, and then there is one thing to undo.
+        for _ in 0..2 {
+            let undone = world.belay(&["undo", "-y"]);
+            assert!([0, 3].contains(&undone.code), "{undone}");
+        }
+        assert_eq!((world.read("code").as_str(), world.read("lower/canary").as_str()), ("c", "l"));
+        let canaries = [outside.join("canary"), world.workspace.base().join("canary")];
+        assert!(canaries.iter().all(|canary| std::fs::read_to_string(canary).unwrap() == "alive"));
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
+        assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+    }
+}
+
+#[test]
+fn a_hard_link_made_before_leads_an_ephemeral_run_nowhere() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("code", "mine");
+    let outside = world.workspace.base().join("elsewhere");
+    std::fs::write(&outside, "theirs").unwrap();
+    std::fs::hard_link(&outside, world.workspace.join("linked")).unwrap();
+    let script = "echo pwned > linked; echo pwned >> linked; python3 -c \"open('linked','r+').write('pwned')\"; chmod 777 linked";
+    world.ok(&["run", "-q", "--ephemeral", "--", "sh", "-c", script]);
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "theirs");
+    world.ok(&["review", "--all", "-y"]);
+    assert!(world.read("linked").starts_with("pwned"));
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "theirs", "what is applied is another file");
+}
+
 const LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
 
 /// A run that changed both ends of a file, and made another.

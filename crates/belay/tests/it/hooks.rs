@@ -6,10 +6,11 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::jailed::has_namespaces;
+use crate::mcp_client::Client;
 use crate::world::{Ran, World};
 
 /// Tells an event, as the agent would.
-fn tell(world: &mut World, agent: &str, said: &Value) -> Ran {
+pub(crate) fn tell(world: &mut World, agent: &str, said: &Value) -> Ran {
     let mut command = world.command(&["hook", agent]);
     // Started elsewhere, as agents do: where they work is in what they say.
     command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -159,4 +160,95 @@ fn inside_a_jail_a_prompt_is_a_turn_of_the_run() {
     assert_eq!(blame[0]["by"][0]["prompt"], json!("from inside"), "{blame}");
     world.ok(&["undo", "@turn-1", "-y"]);
     assert_eq!(world.read("a.txt"), "one\n");
+}
+
+/// The status line as Claude Code asks for it.
+fn status_line(world: &mut World, session: &str) -> String {
+    let said = json!({"session_id": session, "workspace": {"project_dir": world.workspace.path()}});
+    let mut command = world.command(&["statusline"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("belay starts");
+    child.stdin.take().expect("it is a pipe").write_all(said.to_string().as_bytes()).expect("belay reads");
+    String::from_utf8(child.wait_with_output().expect("it ends").stdout).expect("text")
+}
+
+#[test]
+fn what_no_hook_told_turns_the_status_line_red_until_the_next_prompt() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    prompt(&mut world, "p1", "begin");
+    shell(&mut world, "t1", "echo two >> a.txt");
+    assert!(!status_line(&mut world, "s1").contains("hook"), "a call that was told is no surprise");
+    world.workspace.file("a.txt", "by a tool that has no hook\n").file("b.txt", "new\n");
+    shell(&mut world, "t2", "true");
+    let line = status_line(&mut world, "s1");
+    assert!(line.contains("2 paths changed without a hook that told"), "{line}");
+    claude(&mut world, "Stop", json!({}));
+    world.workspace.file("a.txt", "by a person, after the turn\n");
+    prompt(&mut world, "p2", "go on");
+    let line = status_line(&mut world, "s1");
+    assert!(!line.contains("hook") && line.contains("@turn-2"), "{line}");
+    world.ok(&["rollback", "@turn-1", "-y"]);
+    shell(&mut world, "t3", "true");
+    assert!(!status_line(&mut world, "s1").contains("hook"), "a rollback is no surprise");
+    let silent = status_line(&mut world, "s2");
+    assert!(silent.contains("the hooks of this session are silent"), "{silent}");
+}
+
+#[test]
+fn a_tool_call_that_two_tell_is_one() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let said = |world: &World, event: &str, more: Value| {
+        let mut said = json!({"conversation_id": "k", "generation_id": "g", "hook_event_name": event,
+            "workspace_roots": [world.workspace.path()]});
+        said.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        said
+    };
+    let ask = said(&world, "beforeSubmitPrompt", json!({"prompt": "twice"}));
+    tell(&mut world, "cursor", &ask);
+    let own = said(&world, "beforeShellExecution", json!({"command": "echo two >> a.txt"}));
+    let input = json!({"tool_name": "Shell", "tool_input": {"command": "echo two >> a.txt"}, "tool_use_id": "u1"});
+    let claudes = said(&world, "preToolUse", input.clone());
+    tell(&mut world, "cursor", &own);
+    tell(&mut world, "claude", &claudes);
+    world.workspace.file("a.txt", "one\ntwo\n");
+    let own = said(&world, "afterShellExecution", json!({"command": "echo two >> a.txt"}));
+    let claudes = said(&world, "postToolUse", input);
+    tell(&mut world, "claude", &claudes);
+    tell(&mut world, "cursor", &own);
+    let log = world.ok(&["log"]);
+    assert_eq!(log.matches("echo two").count(), 1, "{log}");
+    assert!(log.contains("M a.txt"), "{log}");
+    let blame = world.json(&["blame", "a.txt:2"]);
+    assert_eq!(blame[1]["by"][0]["prompt"], json!("twice"), "{blame}");
+}
+
+#[test]
+fn what_is_reverted_during_a_turn_is_recorded_with_its_checkpoint() {
+    let mut world = World::new();
+    world.workspace.file("x", "one\n");
+    prompt(&mut world, "p1", "try it");
+    let (mut client, _) = Client::greet(world.command(&["mcp"]), "2025-11-25");
+    shell(&mut world, "t0", "echo zero > x");
+    let (_, back) = client.ok("snapshots_revert", json!({"path": "x"}));
+    assert_eq!(back["action"], json!("restored"), "what hooks captured after the change is not the way back: {back}");
+    assert_eq!(world.read("x"), "one\n");
+    client.ok("snapshots_create", json!({"name": "base"}));
+    shell(&mut world, "t1", "echo two > x; echo new > y");
+    client.ok("snapshots_revert", json!({"path": "x"}));
+    client.ok("snapshots_revert", json!({"path": "y", "checkpoint": "base"}));
+    let query = "SELECT path FROM fs_events WHERE action = 'restored' ORDER BY id";
+    let rows = world.ok(&["sql", "@latest", query]);
+    let rows: Vec<&str> = rows.lines().skip(1).map(str::trim).collect();
+    assert!(rows.len() == 3 && rows[0].starts_with("x (from snap_"), "{rows:?}");
+    assert_eq!(rows[1..], ["x (from cp-10)", "y (from cp-10)"]);
+    world.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn the_end_of_what_never_began_is_no_run() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    claude(&mut world, "SessionEnd", json!({"reason": "other"}));
+    assert_eq!(world.ok(&["runs", "--json"]), "");
 }

@@ -85,6 +85,17 @@ fn what_is_hidden_is_not_shown_by_a_snapshot_either() {
     assert!(!ran.stdout.contains("SECRET") && ran.stdout.contains(".env"), "{ran}");
     let ran = inside(&mut world, &["-q", "--hide", "a"], "belay diff before");
     assert!(ran.code == 4 && ran.stdout.is_empty(), "{ran}");
+    // However the path is written that hides it.
+    let profiles = world.workspace.home().join("profiles");
+    std::fs::create_dir_all(&profiles).unwrap();
+    let env = world.workspace.join(".env");
+    let from_home = format!("~/{}", env.strip_prefix(world.workspace.base()).unwrap().display());
+    for path in [env.display().to_string(), from_home] {
+        let text = format!("inherits = [\"default\"]\n[paths]\nhide = [\"{path}\"]\n");
+        std::fs::write(profiles.join("own.toml"), text).unwrap();
+        let ran = inside(&mut world, &["-q", "--profile", "own"], "cat .env; belay diff before");
+        assert!(ran.code == 4 && ran.stdout.is_empty(), "{path}: {ran}");
+    }
     assert!(inside(&mut world, &["-q"], "belay diff before").stdout.contains("SECRET=2"));
     let ran =
         world.belay(&["run", "-q", "--ephemeral", "--", "sh", "-c", "belay snapshots && belay rollback before -y"]);

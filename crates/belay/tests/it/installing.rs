@@ -77,6 +77,7 @@ fn every_agent_is_connected_proven_and_disconnected() {
         (".config/opencode/plugins/belay.js", "tool.execute.before"),
         (".config/opencode/opencode.json", "\"local\""),
         (".copilot/mcp-config.json", "mcpServers"),
+        (".copilot/hooks/belay.json", "hook copilot userPromptSubmitted"),
     ] {
         assert!(read(&world, file).contains(piece), "{file}: {}", read(&world, file));
     }
@@ -143,6 +144,7 @@ fn the_doctor_proves_what_works_and_connects_what_does_not() {
     let ran = world.belay(&["doctor"]);
     assert!(ran.stdout.contains("a file was changed and brought back"), "{ran}");
     assert!(ran.stdout.contains("a command and its file were recorded"), "{ran}");
+    assert!(ran.stdout.contains("tools  works  an MCP client listed the snapshots"), "{ran}");
     assert!(ran.stdout.contains("gemini hooks  missing  not connected"), "{ran}");
     assert_eq!(ran.code, 1, "{ran}");
     let fixed = world.belay(&["doctor", "--fix"]);
@@ -151,4 +153,55 @@ fn the_doctor_proves_what_works_and_connects_what_does_not() {
     fs::write(place(&world, ".claude/settings.json"), settings).unwrap();
     let silenced = world.belay(&["doctor", "--fix"]);
     assert!(silenced.stdout.contains("disableAllHooks switches hooks off"), "{silenced}");
+}
+
+#[test]
+fn an_agent_is_connected_wholly_or_not_at_all() {
+    let mut world = World::new();
+    let settings = place(&world, ".claude/settings.json");
+    fs::write(&settings, SETTINGS).unwrap();
+    let servers = place(&world, ".claude.json");
+    fs::write(&servers, "{}").unwrap();
+    fs::set_permissions(&servers, fs::Permissions::from_mode(0o400)).unwrap();
+    let ran = world.belay(&["install", "claude"]);
+    assert!(ran.code == 4 && ran.stderr.contains("is read-only"), "{ran}");
+    assert_eq!(read(&world, ".claude/settings.json"), SETTINGS, "the other file stays as well");
+}
+
+#[test]
+fn empty_files_links_to_nothing_yet_and_the_first_backup() {
+    let mut world = World::new();
+    fs::write(place(&world, ".gemini/settings.json"), "\n").unwrap();
+    world.ok(&["install", "gemini", "--no-probe"]);
+    assert!(read(&world, ".gemini/settings.json").contains("\"BeforeAgent\""));
+    let real = place(&world, "dotfiles/settings.json");
+    std::os::unix::fs::symlink(&real, place(&world, ".claude/settings.json")).unwrap();
+    world.ok(&["install", "claude", "--no-probe"]);
+    assert!(fs::symlink_metadata(place(&world, ".claude/settings.json")).unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains("\"hook\""), "the link is written through");
+
+    let mut world = World::new();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    world.ok(&["install", "claude", "--no-probe"]);
+    let moved = read(&world, ".claude/settings.json").replace("/belay\"", "/old/belay\"");
+    fs::write(place(&world, ".claude/settings.json"), moved).unwrap();
+    world.ok(&["install", "claude", "--no-probe"]);
+    assert_eq!(read(&world, ".claude/settings.json.belay-backup"), SETTINGS, "what belay wrote is no backup");
+}
+
+#[test]
+fn the_doctor_knows_what_codex_does_not_trust_yet() {
+    let mut world = World::new();
+    fs::create_dir_all(world.workspace.base().join(".codex")).unwrap();
+    world.ok(&["install", "codex", "--no-probe"]);
+    let ran = world.belay(&["doctor"]);
+    assert!(ran.code == 1 && ran.stdout.contains("connected, but Codex does not trust them yet"), "{ran}");
+    let hooks = place(&world, ".codex/hooks.json");
+    let mut config = read(&world, ".codex/config.toml");
+    for event in ["user_prompt_submit", "pre_tool_use"] {
+        config.push_str(&format!("\n[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"sha256:x\"\n", hooks.display()));
+    }
+    fs::write(place(&world, ".codex/config.toml"), config).unwrap();
+    let ran = world.belay(&["doctor"]);
+    assert!(ran.stdout.contains("codex hooks  works  connected; a hook made a snapshot"), "{ran}");
 }

@@ -68,6 +68,34 @@ fn a_killed_rollback_is_finished_or_reversed_by_the_next_command() {
 }
 
 #[test]
+fn a_killed_snapshot_of_any_backend_is_not_there_and_leaves_nothing() {
+    let mut world = World::new();
+    fill(&world, "good");
+    for (round, backend) in ["clone", "archive"].into_iter().cycle().take(10).enumerate() {
+        world.workspace.file(format!("round{round}"), noise(50_000 + round));
+        let before = world.workspace.walk();
+        let mut snapshot = world.command(&["snapshot", "--backend", backend]);
+        let mut child = snapshot.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("belay starts");
+        std::thread::sleep(Duration::from_millis(round as u64 * 12));
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        assert!(diff_worlds(&before, &world.workspace.walk(), Ignore::default()).is_empty());
+    }
+    world.ok(&["snapshot", "--backend", "clone"]);
+    world.ok(&["gc"]);
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+    let listed = world.json(&["snapshots"]);
+    let copies: std::collections::BTreeSet<&str> =
+        listed["snapshots"].as_array().unwrap().iter().filter_map(|one| one["native_ref"].as_str()).collect();
+    let there = std::fs::read_dir(world.workspace.home().join("copies")).unwrap().count();
+    assert_eq!(there, copies.len(), "each copy is a snapshot's");
+    let now = world.workspace.walk();
+    fill(&world, "bad");
+    world.ok(&["rollback", "@latest", "-y"]);
+    assert!(diff_worlds(&now, &world.workspace.walk(), Ignore::default()).is_empty());
+}
+
+#[test]
 fn ctrl_c_during_a_snapshot_leaves_no_snapshot_and_says_so() {
     let mut world = World::new();
     let noise = noise(4_000_000);

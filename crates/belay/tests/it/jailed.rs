@@ -121,6 +121,98 @@ fn flags_grant_and_hide_for_one_run() {
 }
 
 #[test]
+fn what_is_hidden_stays_hidden_when_its_owner_saves_it() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(".env", "SECRET=1\n").file("a", "a");
+    let script = "echo ready > ready; while [ ! -e go ]; do sleep 0.05; done; cat .env || echo not-read";
+    let mut command = world.command(&["run", "-q", "--profile", "strict", "--", "sh", "-c", script]);
+    let run = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    until("it runs", || world.has("ready"));
+    // As editors save.
+    world.workspace.file("new", "SECRET=2\n");
+    std::fs::rename(world.workspace.join("new"), world.workspace.join(".env")).unwrap();
+    let told = || {
+        let log = world.command(&["log", "--json"]).output().unwrap().stdout;
+        String::from_utf8_lossy(&log).contains("was replaced from outside")
+    };
+    until("it is covered again", told);
+    world.workspace.file("go", "");
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "not-read\n");
+    assert!(world.ok(&["show"]).contains("was replaced from outside"));
+}
+
+#[test]
+fn what_only_root_may_read_of_the_settings_is_not_there_for_a_confined_root() {
+    if !has_namespaces() || !belay_testkit::is_root() {
+        return belay_testkit::skip("only root owns the settings of the machine");
+    }
+    let mut world = World::new();
+    let lines = "\
+import os, stat
+for where, _, names in os.walk('/etc'):
+    for name in names:
+        path = os.path.join(where, name)
+        mode = os.lstat(path).st_mode
+        if not stat.S_ISREG(mode) or mode & 0o004: continue
+        try: open(path).close(); print(path)
+        except OSError: pass
+";
+    world.workspace.file("look.py", lines);
+    let secret = ["/etc/shadow", "/etc/.pwd.lock"].into_iter().find(|path| std::path::Path::new(path).exists());
+    let ran = world.belay(&["run", "-q", "--", "python3", "look.py"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran}");
+    if let Some(secret) = secret {
+        let ran = world.belay(&["run", "-q", "--ro", secret, "--", "cat", secret]);
+        assert_eq!(ran.code, 0, "what is named is granted: {ran}");
+    }
+}
+
+#[test]
+fn a_run_in_the_midst_of_settings_cannot_change_belays_own() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("belay/config.toml", "").file("belay/profiles/own.toml", "inherits = [\"default\"]\n");
+    let script = "echo x > other; echo '[isolation]' > belay/config.toml; touch belay/profiles/default.toml; \
+                  mv belay belay2; ls belay/profiles";
+    for flags in [&["--isolation", "jail"][..], &["--ephemeral"]] {
+        let mut command = world.command(&[&["run", "-q"], flags, &["--", "sh", "-c", script]].concat());
+        // As for whoever has not set BELAY_HOME, and works on the directory of all settings.
+        command.env_remove("BELAY_HOME").env("XDG_DATA_HOME", world.workspace.home());
+        command.env("XDG_CONFIG_HOME", world.workspace.path());
+        let ran = world.ran(command);
+        assert_eq!(ran.stdout, "own.toml\n", "{flags:?}: {ran}");
+    }
+    assert_eq!((world.read("belay/config.toml").as_str(), world.read("other").as_str()), ("", "x\n"));
+}
+
+#[test]
+fn a_file_that_is_given_to_be_read_stays_as_it_is() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let prompt = world.workspace.base().join("prompt");
+    std::fs::write(&prompt, "do it").unwrap();
+    let script = "echo pwned > /proc/self/fd/0; echo pwned > /dev/stdin; cat";
+    let mut command = world.command(&["run", "-q", "--isolation", "jail", "--", "sh", "-c", script]);
+    command.stdin(std::fs::File::open(&prompt).unwrap());
+    let ran = world.ran(command);
+    assert_eq!(ran.stdout, "do it", "{ran}");
+    assert_eq!(std::fs::read_to_string(&prompt).unwrap(), "do it");
+    let mut command = world.command(&["run", "-q", "--isolation", "jail", "--", "ls"]);
+    command.stdin(std::fs::File::open("/").unwrap());
+    let ran = world.ran(command);
+    assert!(ran.code == 125 && ran.stderr.contains("standard input is a directory"), "{ran}");
+}
+
+#[test]
 fn a_link_that_a_run_left_behind_opens_nothing_for_the_next_one() {
     if !has_namespaces() {
         return;
@@ -151,6 +243,63 @@ fn a_link_that_a_run_left_behind_opens_nothing_for_the_next_one() {
     assert_eq!(ran.stdout.trim().lines().last(), Some("over"), "{ran}");
     assert!(!ran.stdout.contains("workspaces"), "{ran}");
     assert!(!std::path::Path::new(&home).join("new").exists() && !std::path::Path::new(&outside).join("new").exists());
+}
+
+#[test]
+fn nothing_that_a_run_leaves_behind_frees_the_next_one() {
+    if !has_namespaces() {
+        return;
+    }
+    let left = [
+        "mkdir .git; ln -s hooks .git/hooks",
+        "ln -s .git .git",
+        "mkdir .git; ln -s ../a/../.git/hooks .git/hooks",
+        "mkdir .git; python3 -c \"import os; os.symlink('deep/' * 800, '.git/hooks')\"",
+        "mkdir .git; python3 -c \"import os; os.symlink('n' * 300, '.git/hooks')\"",
+        "mkdir .git; mkfifo .git/hooks",
+        "touch .git",
+        "mkdir -p .git/hooks; chmod 0 .git/hooks",
+        "mkdir -p .git/hooks; chmod 0 .git",
+    ];
+    for script in left {
+        let mut world = World::new();
+        world.workspace.file("a", "a");
+        std::fs::write(world.workspace.base().join("secret"), "home").unwrap();
+        world.ok(&["run", "-q", "--", "sh", "-c", script]);
+        let ran = world.belay(&["run", "--", "sh", "-c", "cat ~/secret; echo over"]);
+        let is_refused = ran.code == 125 && ran.stdout.is_empty();
+        assert!(is_refused || (ran.stdout == "over\n" && ran.stderr.contains("in a jail")), "{script}: {ran}");
+        let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(world.workspace.path()).status();
+    }
+}
+
+/// Two names are exchanged as fast as they can be: a directory that is protected, and a link to a secret.
+const EXCHANGE: &str = "\
+import ctypes, os, time
+libc, end = ctypes.CDLL(None), time.time() + 30
+while time.time() < end and not os.path.exists('stop'):
+    libc.renameat2(-100, b'.git/hooks', -100, b'.git/link', 2)
+";
+
+#[test]
+fn whoever_races_with_the_start_of_a_run_frees_nobody() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(".git/hooks/a", "a").file("exchange.py", EXCHANGE);
+    let secret = world.workspace.base().join("secret");
+    std::fs::create_dir(&secret).unwrap();
+    std::fs::write(secret.join("key"), "private").unwrap();
+    std::os::unix::fs::symlink(&secret, world.workspace.join(".git/link")).unwrap();
+    let mut enemy = Command::new("python3").arg("exchange.py").current_dir(world.workspace.path()).spawn().unwrap();
+    for _ in 0..8 {
+        let ran = world.belay(&["run", "--", "sh", "-c", "cat .git/hooks/key .git/link/key ~/secret/key; echo over"]);
+        let is_refused = ran.code == 125 && ran.stdout.is_empty();
+        assert!(is_refused || (ran.stdout == "over\n" && ran.stderr.contains("in a jail")), "{ran}");
+    }
+    world.workspace.file("stop", "");
+    enemy.wait().unwrap();
 }
 
 #[test]

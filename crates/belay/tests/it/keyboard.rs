@@ -14,11 +14,15 @@ struct Terminal {
 
 impl Terminal {
     fn open(world: &World) -> Option<Terminal> {
+        Terminal::open_at(world, "tmux")
+    }
+
+    fn open_at(world: &World, name: &str) -> Option<Terminal> {
         if Command::new("tmux").arg("-V").output().is_err() {
             skip("no tmux");
             return None;
         }
-        let socket = world.workspace.base().join("tmux").display().to_string();
+        let socket = world.workspace.base().join(name).display().to_string();
         let terminal = Terminal { socket };
         let home = world.workspace.home().display().to_string();
         let started = terminal.tmux(&[
@@ -141,11 +145,79 @@ fn use_an_editor(engine: &str) {
         std::thread::sleep(std::time::Duration::from_millis(200));
         terminal.screen().contains("40x100")
     });
+    terminal.keys(&["C-z"]);
+    terminal.shows("Stopped");
+    terminal.line("fg");
+    terminal.shows("40x100");
     terminal.line(":wq");
     until("it ended", || records(&world)[0]["state"] == "ended");
     terminal.line("echo code $?");
     terminal.shows("code 0");
     assert!(world.read("text").contains("40x100"));
+}
+
+#[test]
+fn keys_stop_the_command_and_the_shell_comes_back() {
+    for engine in ["none", "auto"] {
+        stop_by_keys(&format!("{BELAY} run --isolation {engine} -q -- cat"), true);
+        // Without a terminal of its own the command is stopped by what the shell sends to its job.
+        stop_by_keys(&format!("sleep 300 | {BELAY} run --isolation {engine} -q -- sleep 300 | cat"), false);
+    }
+}
+
+fn stop_by_keys(line: &str, is_typed_at: bool) {
+    let world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    terminal.line(&format!("stty -a | md5sum > ../before; {line}"));
+    until("it runs", || records(&world).first().is_some_and(|run| run["state"] == "running"));
+    let command = records(&world)[0]["child"]["pid"].as_u64().expect("it has a process");
+    let is_stopped = || {
+        let stat = std::fs::read_to_string(format!("/proc/{command}/stat")).unwrap_or_default();
+        // The second is how one looks that is traced.
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['T', 't']))
+    };
+    for round in 0..2 {
+        if is_typed_at {
+            terminal.line(&format!("ab{round}"));
+            terminal.shows(&format!("ab{round}\nab{round}"));
+        }
+        terminal.keys(&["C-z"]);
+        terminal.shows("Stopped");
+        until("the command is stopped", is_stopped);
+        terminal
+            .line(&format!("clear; echo outer-$((4{round}+1)); stty -a | md5sum | cmp - ../before && echo same-mode"));
+        terminal.shows(&format!("outer-4{}", round + 1));
+        terminal.shows("same-mode");
+        terminal.line("clear; fg");
+        until("the command goes on", || !is_stopped());
+    }
+    terminal.keys(&["C-c"]);
+    until("it ended", || records(&world)[0]["state"] == "ended");
+    assert_eq!(records(&world)[0]["ended"]["signal"], 2, "{}", records(&world)[0]["ended"]);
+}
+
+#[test]
+fn a_run_that_keys_stopped_is_ended_and_attached_to_from_elsewhere() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    let Some(other) = Terminal::open_at(&world, "other") else { return };
+    terminal.line(&format!("{BELAY} run -q -- cat"));
+    until("it runs", || records(&world).first().is_some_and(|run| run["state"] == "running"));
+    terminal.line("here");
+    terminal.shows("here\nhere");
+    terminal.keys(&["C-z"]);
+    terminal.shows("Stopped");
+    other.line(&format!("{BELAY} attach"));
+    other.line("there");
+    other.shows("there\nthere");
+    other.keys(&["C-z"]);
+    other.shows("Stopped");
+    world.ok(&["stop"]);
+    assert_eq!(records(&world)[0]["state"], "ended");
+    terminal.line("fg; echo first-$((1+1))");
+    terminal.shows("first-2");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn a_run_is_listed_and_shown() {
     assert_eq!(runs.len(), 1);
     assert_eq!((runs[0]["exit_code"].as_i64(), runs[0]["state"].as_str()), (Some(3), Some("ended")));
     let listed = world.ok(&["runs"]);
-    for word in ["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "CHANGES", "STATE", "sh -c"] {
+    for word in ["ID", "WHEN", "COMMAND", "EXIT", "DURATION", "PATHS", "STATE", "sh -c"] {
         assert!(listed.contains(word), "{word}: {listed}");
     }
     let shown = world.ok(&["show"]);
@@ -45,8 +45,13 @@ fn a_run_is_listed_and_shown() {
     let json: Value = serde_json::from_str(&world.ok(&["show", id, "--json"])).expect("JSON");
     assert_eq!(json["run"]["id"], *id);
     assert!(json["snapshots"].as_array().is_some_and(|all| all.len() >= 2));
-    let other = World::new();
-    assert!(!other.workspace.path().join("made.txt").exists());
+    assert!(!listed.contains("WORKSPACE"), "{listed}");
+    assert_eq!(world.ok(&["sql", "SELECT 1 AS one", "--csv"]), world.ok(&["sql", id, "SELECT 1 AS one", "--csv"]));
+    let other = world.workspace.base().join("other");
+    std::fs::create_dir(&other).expect("it is new");
+    world.ok(&["-C", &other.to_string_lossy(), "run", "-q", "--", "true"]);
+    let all = world.ok(&["runs", "--all"]);
+    assert!(all.contains("WORKSPACE") && all.lines().any(|line| line.ends_with("other")), "{all}");
 }
 
 #[test]

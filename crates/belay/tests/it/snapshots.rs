@@ -265,3 +265,36 @@ fn safety_snapshots_alone_are_not_called_none() {
     hint: `belay snapshots` lists them
     ");
 }
+
+#[test]
+fn a_backend_is_chosen_shown_and_said_why_not() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    let taken = world.json(&["snapshot", "--backend", "clone"]);
+    assert_eq!(taken["backend"], "clone");
+    let copy = world.workspace.home().join(taken["native_ref"].as_str().unwrap());
+    assert_eq!(std::fs::read_to_string(copy.join("workspace/notes.txt")).unwrap(), "one\n");
+    let files = &taken["clone"];
+    let count = |key: &str| files[key].as_u64().unwrap();
+    assert_eq!(count("shared") + count("linked") + count("copied"), 1, "{files}");
+    assert!(world.belay(&["snapshots"]).stdout.ends_with("1 snapshot (backend: clone)\n"));
+    world.workspace.file("notes.txt", "two\n");
+    let taken = world.belay(&["snapshot", "--backend", "clone"]);
+    assert!(taken.stderr.starts_with("Clone: "), "{taken}");
+    world.ok(&["snapshot", "--backend", "archive"]);
+    assert!(world.belay(&["snapshots"]).stdout.ends_with("3 snapshots (backends: clone, archive)\n"));
+    let unknown = world.belay(&["snapshot", "--backend", "tape"]);
+    assert_eq!(unknown.code, 2, "{unknown}");
+    assert!(unknown.stderr.contains("it is none of objects, clone, btrfs, zfs, archive, auto"), "{unknown}");
+    let refused = world.belay(&["snapshot", "--backend", "zfs"]);
+    assert_eq!(refused.code, 4, "{refused}");
+    assert!(refused.stderr.contains("the backend zfs cannot be had: "), "{refused}");
+    assert!(refused.stderr.contains("nothing was changed") && refused.stderr.contains("hint: "), "{refused}");
+    assert_eq!(world.belay(&["run", "--backend", "zfs", "--", "true"]).code, 125);
+    world.ok(&["run", "--isolation", "none", "--backend", "clone", "--", "sh", "-c", "echo three > notes.txt"]);
+    let listed = world.json(&["snapshots"]);
+    let latest = listed["snapshots"].as_array().unwrap().iter().max_by_key(|one| one["number"].as_u64()).unwrap();
+    assert_eq!((latest["type"].as_str(), latest["backend"].as_str()), (Some("final"), Some("clone")), "{latest}");
+    world.ok(&["rollback", "3", "-y"]);
+    assert_eq!(world.read("notes.txt"), "two\n");
+}

@@ -53,7 +53,7 @@ fn git_and_make() {
 
 #[test]
 fn python_and_pip() {
-    if !has("python3", &["-m", "pip", "--version"]) {
+    if !has("/usr/bin/python3", &["-m", "pip", "--version"]) {
         return;
     }
     let mut world = World::new();
@@ -63,7 +63,8 @@ fn python_and_pip() {
                  put('local-1.0.dist-info/WHEEL', 'Wheel-Version: 1.0\\nGenerator: t\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n'); \
                  put('local-1.0.dist-info/RECORD', ''); w.close()";
     world.workspace.file("wheel.py", wheel);
-    let script = "python3 wheel.py && python3 -m pip install -q --no-index --no-deps --no-compile --disable-pip-version-check \
+    // The system's: one in a home of the tester's is not there inside, and two of them differ in what they write.
+    let script = "export PATH=/usr/bin:/bin; python3 wheel.py && python3 -m pip install -q --no-index --no-deps --no-compile --disable-pip-version-check \
                   --root-user-action=ignore --target out ./local-1.0-py3-none-any.whl && sort -o out/local-1.0.dist-info/RECORD out/local-1.0.dist-info/RECORD && python3 -m venv --without-pip out/venv \
                   && out/venv/bin/python -B -c 'import sys, ssl, sqlite3; print(sys.prefix)' && rm -rf out/venv";
     same(&mut world, &["--profile", "python"], script);
@@ -103,4 +104,44 @@ fn cargo() {
         bin.display()
     );
     same(&mut world, &["--ro", &toolchain.to_string_lossy()], &script);
+}
+
+#[test]
+fn tmux() {
+    if !has("tmux", &["-V"]) {
+        return;
+    }
+    let mut world = World::new();
+    let script = "export TMUX_TMPDIR=/tmp; t() { tmux -f /dev/null -L belay-test-$$ \"$@\"; }; \
+                  t new-session -d -x 80 -y 24 cat && t send-keys hello Enter \
+                  && until t capture-pane -p | grep -c hello | grep -q 2; do sleep 0.05; done \
+                  && t capture-pane -p > out/screen && t display -p '#{window_width}x#{window_height}' && t kill-server";
+    same(&mut world, &[], script);
+}
+
+#[test]
+fn tests_without_a_screen() {
+    if !has("node", &["--version"]) || !has("python3", &["--version"]) {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(
+        "server.test.js",
+        "const { test } = require('node:test'), http = require('http'), assert = require('assert'), fs = require('fs');\n\
+         test('serves itself', async () => {\n\
+           const server = http.createServer((_, answer) => answer.end('hello')).listen(0, '127.0.0.1');\n\
+           await new Promise(done => server.once('listening', done));\n\
+           const said = await (await fetch(`http://127.0.0.1:${server.address().port}/`)).text();\n\
+           server.close(); server.closeAllConnections(); assert.equal(said, 'hello'); fs.writeFileSync('out/node', said);\n\
+         });\n",
+    );
+    world.workspace.file(
+        "test_it.py",
+        "import multiprocessing, os, pty, tempfile, unittest\nclass It(unittest.TestCase):\n    def test_it(self):\n        \
+         with multiprocessing.get_context('fork').Pool(2) as pool: self.assertEqual(sum(pool.map(abs, [-1, 2])), 3)\n        \
+         self.assertTrue(os.isatty(pty.openpty()[1]))\n        tempfile.mkdtemp()\n        open('out/python', 'w').write('done')\n",
+    );
+    let script = "node --test server.test.js > log && python3 -B -m unittest -q test_it 2> log && rm log";
+    same(&mut world, &[], script);
+    same(&mut world, &["--profile", "strict"], script);
 }

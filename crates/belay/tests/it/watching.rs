@@ -3,6 +3,9 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use serde_json::json;
+
+use crate::mcp_client::Client;
 use crate::running::{records, until};
 use crate::world::World;
 
@@ -76,4 +79,22 @@ fn a_watch_names_the_command_that_changed_a_file_where_the_kernel_names_its_proc
     assert!(log.contains("by a stranger") && log.contains("A made"), "{log}");
     assert!(world.ok(&["changes"]).contains("#1 sh -c"));
     assert!(world.ok(&["blame", "made"]).contains("#1 sh -c"));
+}
+
+#[test]
+fn what_is_put_back_says_from_which_checkpoint_the_first_time_too() {
+    let mut world = World::new();
+    world.workspace.file("x", "one\n").file("other", "o\n");
+    world.ok(&["watch", "-q", "--detach"]);
+    let (mut client, _) = Client::greet(world.command(&["mcp"]), "2025-11-25");
+    client.ok("snapshots_create", json!({"name": "first"}));
+    client.ok("snapshots_create", json!({"name": "second"}));
+    world.workspace.file("x", "two\n").file("other", "changed\n");
+    client.ok("snapshots_revert", json!({"path": "x", "checkpoint": "first"}));
+    client.ok("snapshots_revert", json!({"path": "other", "checkpoint": "second"}));
+    world.ok(&["stop"]);
+    let rows = world.ok(&["sql", "@latest", "SELECT path FROM fs_events WHERE action = 'restored' ORDER BY id"]);
+    let rows: Vec<&str> = rows.lines().skip(1).map(str::trim).collect();
+    assert_eq!(rows, ["x (from cp-10)", "other (from cp-11)"]);
+    world.ok(&["audit", "verify"]);
 }

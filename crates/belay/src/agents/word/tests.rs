@@ -81,3 +81,34 @@ fn nonsense_is_no_word() {
     let said = understand(Agent::Claude, Some("PreToolUse"), &odd).expect("the event is known");
     assert_eq!(said.word.deed, AgentDeed::ToolStart { id: String::new(), tool: "tool".into(), what: String::new() });
 }
+
+/// What the agents themselves said when `scripts/agents-check` had each work one turn.
+#[test]
+fn what_was_recorded_of_real_agents_is_a_turn_with_one_command() {
+    let mut heard: Vec<(String, Vec<String>)> = Vec::new();
+    for line in include_str!("fixtures/recorded.jsonl").lines() {
+        let line: Value = serde_json::from_str(line).expect("a fixture is JSON");
+        let agent = Agent::ALL.into_iter().find(|agent| line["agent"] == agent.name()).expect("an agent that is known");
+        let said = understand(agent, line["event"].as_str(), &line["said"]).expect("a word");
+        assert_eq!(said.cwd.as_deref(), Some(Path::new("/home/ada/shop")), "{line}");
+        assert_ne!(said.word.session, format!("{} only", agent.name()), "{line}");
+        let deed = match said.word.deed {
+            AgentDeed::Prompt(prompt) => format!("prompt {}", prompt.trim_matches('"')),
+            AgentDeed::ToolStart { what, .. } => format!("start {what}"),
+            AgentDeed::ToolEnd { failed: false, .. } => "end".to_owned(),
+            AgentDeed::TurnEnd => "turn end".to_owned(),
+            AgentDeed::Other(_) => continue,
+            other => panic!("{other:?}"),
+        };
+        match heard.last_mut().filter(|(last, _)| last == agent.name()) {
+            Some((_, deeds)) => deeds.push(deed),
+            None => heard.push((agent.name().to_owned(), vec![deed])),
+        }
+    }
+    assert_eq!(heard.len(), 5, "{heard:?}");
+    for (agent, mut deeds) in heard {
+        deeds.dedup();
+        let expected = ["prompt write two into the file", "start echo two > a.txt", "end", "turn end"];
+        assert_eq!(deeds, expected, "{agent}");
+    }
+}

@@ -137,6 +137,8 @@ impl Tree {
                     note.push_str(&format!(" (for #{number}, taken {} later)", quantity::took(late)));
                     // Where it was asked for it would promise a state that it does not hold.
                     asked = asked.filter(|_| scope.only.is_some());
+                } else if self.is_early(asked, &entry.event) {
+                    note.push_str(" (when it began)");
                 }
                 if asked.is_none() && scope.only.is_some() {
                     continue;
@@ -159,6 +161,14 @@ impl Tree {
         let begun = event.at.unix_nanos() - i128::from(taken.took_us) * 1000;
         let late = Duration::from_nanos(u64::try_from(begun - ended).ok()?);
         (late > LATE_MIN).then_some(late)
+    }
+
+    /// Whether a snapshot was there before its command ended: it holds what the command may have destroyed.
+    fn is_early(&self, command: Option<u64>, event: &Event) -> bool {
+        let command = command.and_then(|number| self.commands.get(&number));
+        let Some((command, What::Snapshot(_))) = command.map(|command| (command, &event.what)) else { return false };
+        let ended = command.duration_ns.map(|took| command.at.unix_nanos() + i128::from(took));
+        ended.is_none_or(|ended| event.at.unix_nanos() < ended)
     }
 
     /// A tree can be as deep as there are commands, so it is walked with a stack of its own.

@@ -2,7 +2,7 @@
 //!
 //! FIFOs, sockets and devices are never opened, links never followed, and paths may be longer than the kernel's limit.
 
-use crate::at;
+use crate::at::{self, about};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, SeekFrom, StatxAttributes, StatxFlags};
 use rustix::fs::{lgetxattr, lgetxattr_query, llistxattr, llistxattr_query};
@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::Path;
 
 /// All paths beneath a directory, relative, the directory itself under the empty name.
@@ -80,13 +80,12 @@ const HEAD_BYTES: usize = 64;
 const BLOCK_BYTES: usize = 4096;
 
 /// Observes `top` and everything beneath it.
-#[track_caller]
-pub fn walk(top: &Path) -> World {
+pub fn walk(top: &Path) -> io::Result<World> {
     let mut walker = Walker::default();
-    let directory = at::open_top(top);
-    walker.world.insert(Vec::new(), see(&directory, b"", b"").0);
-    walker.descend(&directory, &[]);
-    walker.finish()
+    let directory = at::open_top(top)?;
+    walker.world.insert(Vec::new(), see(&directory, b"", b"")?.0);
+    walker.descend(&directory, &[])?;
+    Ok(walker.finish())
 }
 
 /// Device (major, minor) and inode: what hard links of one file share.
@@ -99,36 +98,37 @@ struct Walker {
 }
 
 impl Walker {
-    fn descend(&mut self, directory: &OwnedFd, prefix: &[u8]) {
-        let names = at::names(directory).unwrap_or_else(|error| panic!("list {}: {error}", crate::show(prefix)));
-        for name in names {
-            self.visit(directory, &name, at::join(prefix, &name));
+    fn descend(&mut self, directory: &OwnedFd, prefix: &[u8]) -> io::Result<()> {
+        for name in at::names(directory).map_err(about("list", prefix))? {
+            self.visit(directory, &name, at::join(prefix, &name))?;
         }
+        Ok(())
     }
 
-    fn visit(&mut self, directory: &OwnedFd, name: &[u8], path: Vec<u8>) {
-        let (mut seen, group) = see(directory, name, &path);
+    fn visit(&mut self, directory: &OwnedFd, name: &[u8], path: Vec<u8>) -> io::Result<()> {
+        let (mut seen, group) = see(directory, name, &path)?;
         let inside = match seen.kind {
             Kind::File => {
-                read_content(directory, name, &mut seen);
+                read_content(directory, name, &mut seen).map_err(about("read", &path))?;
                 None
             }
-            Kind::Directory => at::open_dir(directory, name).map_or_else(
-                |error| {
-                    assert_eq!(error, Errno::ACCESS, "open {}", crate::show(&path));
+            Kind::Directory => match at::open_dir(directory, name) {
+                Ok(inside) => Some(inside),
+                Err(Errno::ACCESS) => {
                     seen.unreadable = true;
                     None
-                },
-                Some,
-            ),
+                }
+                Err(error) => return Err(about("open", &path)(error)),
+            },
             _ => None,
         };
         if let Some(group) = group {
             self.groups.entry(group).or_default().push(path.clone());
         }
         self.world.insert(path.clone(), seen);
-        if let Some(inside) = inside {
-            self.descend(&inside, &path);
+        match inside {
+            Some(inside) => self.descend(&inside, &path),
+            None => Ok(()),
         }
     }
 
@@ -145,16 +145,17 @@ impl Walker {
     }
 }
 
-fn see(directory: &OwnedFd, name: &[u8], path: &[u8]) -> (Seen, Option<FileId>) {
+fn see(directory: &OwnedFd, name: &[u8], path: &[u8]) -> io::Result<(Seen, Option<FileId>)> {
     let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::EMPTY_PATH;
-    let stat = rustix::fs::statx(directory, name, flags, StatxFlags::BASIC_STATS)
-        .unwrap_or_else(|error| panic!("stat {}: {error}", crate::show(path)));
+    let stat = rustix::fs::statx(directory, name, flags, StatxFlags::BASIC_STATS).map_err(about("stat", path))?;
     let kind = kind_of(stat.stx_mode);
-    let link = (kind == Kind::Symlink).then(|| {
-        rustix::fs::readlinkat(directory, name, Vec::new())
-            .unwrap_or_else(|error| panic!("read link {}: {error}", crate::show(path)))
-            .into_bytes()
-    });
+    let link = match kind {
+        Kind::Symlink => {
+            let text = rustix::fs::readlinkat(directory, name, Vec::new()).map_err(about("read link", path))?;
+            Some(text.into_bytes())
+        }
+        _ => None,
+    };
     let linked = kind != Kind::Directory && stat.stx_nlink > 1;
     let file_id = (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino);
     let here: &[u8] = if name.is_empty() { b"." } else { name };
@@ -172,13 +173,13 @@ fn see(directory: &OwnedFd, name: &[u8], path: &[u8]) -> (Seen, Option<FileId>) 
         head: Vec::new(),
         link,
         same_file_as: None,
-        xattrs: xattrs(&at::short_path(directory, here)),
+        xattrs: xattrs(&at::short_path(directory, here)).map_err(about("read attributes of", path))?,
         data: Vec::new(),
         immutable: stat.stx_attributes.contains(StatxAttributes::IMMUTABLE),
         append_only: stat.stx_attributes.contains(StatxAttributes::APPEND),
         unreadable: false,
     };
-    (seen, linked.then_some(file_id))
+    Ok((seen, linked.then_some(file_id)))
 }
 
 fn kind_of(mode: u16) -> Kind {
@@ -191,21 +192,21 @@ fn kind_of(mode: u16) -> Kind {
         FileType::Socket => Kind::Socket,
         FileType::CharacterDevice => Kind::CharDevice,
         FileType::BlockDevice => Kind::BlockDevice,
-        FileType::Unknown => panic!("a file type that Linux does not have: {mode:o}"),
+        FileType::Unknown => unreachable!("a file type that Linux does not have: {mode:o}"),
     }
 }
 
-fn read_content(directory: &OwnedFd, name: &[u8], seen: &mut Seen) {
+fn read_content(directory: &OwnedFd, name: &[u8], seen: &mut Seen) -> Result<(), Errno> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(error) => {
-            assert_eq!(error, Errno::ACCESS, "open {}", crate::show(name));
+        Err(Errno::ACCESS) => {
             seen.unreadable = true;
-            return;
+            return Ok(());
         }
+        Err(error) => return Err(error),
     };
-    seen.data = data_extents(&file, seen.size);
+    seen.data = data_extents(&file, seen.size)?;
     let mut low = DefaultHasher::new();
     let mut high = DefaultHasher::new();
     high.write_u8(1);
@@ -214,7 +215,7 @@ fn read_content(directory: &OwnedFd, name: &[u8], seen: &mut Seen) {
         // Blocks are aligned whatever the extents are, so that equal content hashes equally.
         let mut position = offset - offset % BLOCK_BYTES as u64;
         while position < offset + length {
-            let count = read_block(&file, &mut block, position);
+            let count = read_block(&file, &mut block, position)?;
             if block[..count].iter().any(|byte| *byte != 0) {
                 for hasher in [&mut low, &mut high] {
                     hasher.write_u64(position);
@@ -225,59 +226,59 @@ fn read_content(directory: &OwnedFd, name: &[u8], seen: &mut Seen) {
         }
     }
     seen.head = vec![0; HEAD_BYTES];
-    let head = read_block(&file, &mut seen.head, 0);
+    let head = read_block(&file, &mut seen.head, 0)?;
     seen.head.truncate(head);
     low.write_u64(seen.size);
     seen.content = Some(u128::from(high.finish()) << 64 | u128::from(low.finish()));
+    Ok(())
 }
 
-fn read_block(file: &File, block: &mut [u8], position: u64) -> usize {
+fn read_block(file: &File, block: &mut [u8], position: u64) -> Result<usize, Errno> {
     let mut count = 0;
     while count < block.len() {
-        match file.read_at(&mut block[count..], position + count as u64) {
-            Ok(0) => break,
-            Ok(read) => count += read,
-            Err(error) => panic!("read at {position}: {error}"),
+        match rustix::io::pread(file, &mut block[count..], position + count as u64)? {
+            0 => break,
+            read => count += read,
         }
     }
-    count
+    Ok(count)
 }
 
-fn data_extents(file: &File, size: u64) -> Vec<(u64, u64)> {
+fn data_extents(file: &File, size: u64) -> Result<Vec<(u64, u64)>, Errno> {
     let mut extents = Vec::new();
     let mut position = 0;
     while position < size {
         let start = match rustix::fs::seek(file.as_fd(), SeekFrom::Data(position)) {
             Ok(start) => start,
             Err(Errno::NXIO) => break,
-            Err(Errno::INVAL) => return vec![(0, size)],
-            Err(error) => panic!("seek to data: {error}"),
+            Err(Errno::INVAL) => return Ok(vec![(0, size)]),
+            Err(error) => return Err(error),
         };
-        let end = rustix::fs::seek(file.as_fd(), SeekFrom::Hole(start))
-            .unwrap_or_else(|error| panic!("seek to hole: {error}"))
-            .min(size);
+        let end = rustix::fs::seek(file.as_fd(), SeekFrom::Hole(start))?.min(size);
         extents.push((start, end - start));
         position = end;
     }
-    extents
+    Ok(extents)
 }
 
-fn xattrs(path: &Path) -> BTreeMap<Vec<u8>, Vec<u8>> {
+fn xattrs(path: &Path) -> Result<BTreeMap<Vec<u8>, Vec<u8>>, Errno> {
     let list = llistxattr_query(path).and_then(|length| {
         let mut list = vec![0; length];
         let length = llistxattr(path, &mut list[..])?;
         list.truncate(length);
         Ok(list)
     });
-    present(list)
-        .unwrap_or_default()
-        .split(|byte| *byte == 0)
-        .filter(|name| !name.is_empty())
-        .filter_map(|name| Some((name.to_vec(), xattr(path, name)?)))
-        .collect()
+    let list = present(list)?.unwrap_or_default();
+    let mut found = BTreeMap::new();
+    for name in list.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        if let Some(value) = xattr(path, name)? {
+            found.insert(name.to_vec(), value);
+        }
+    }
+    Ok(found)
 }
 
-fn xattr(path: &Path, name: &[u8]) -> Option<Vec<u8>> {
+fn xattr(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
     let value = lgetxattr_query(path, name).and_then(|length| {
         let mut value = vec![0; length];
         let length = lgetxattr(path, name, &mut value[..])?;
@@ -287,10 +288,10 @@ fn xattr(path: &Path, name: &[u8]) -> Option<Vec<u8>> {
     present(value)
 }
 
-fn present(bytes: Result<Vec<u8>, Errno>) -> Option<Vec<u8>> {
+fn present(bytes: Result<Vec<u8>, Errno>) -> Result<Option<Vec<u8>>, Errno> {
     match bytes {
-        Ok(bytes) => Some(bytes),
-        Err(Errno::NOTSUP | Errno::ACCESS | Errno::PERM | Errno::NODATA) => None,
-        Err(error) => panic!("read extended attributes: {error}"),
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(Errno::NOTSUP | Errno::ACCESS | Errno::PERM | Errno::NODATA) => Ok(None),
+        Err(error) => Err(error),
     }
 }

@@ -1,0 +1,43 @@
+//! What was put back while an agent worked, in the record of its conversation.
+
+use belay_event::{Action, At, Event, FileChange, Raw, What};
+use belay_store::{LockMode, Step};
+
+use super::memory::Memory;
+use crate::blend::told;
+use crate::error::{Error, Result};
+use crate::rollback::Outcome;
+use crate::run::Still;
+use crate::workspace::Workspace;
+
+/// Paths that are recorded; the timeline knows the rest.
+const PATHS_MAX: usize = 20_000;
+
+impl Workspace<'_> {
+    /// Lets runs go on, and tells them and the conversations that are under way what was put back.
+    pub(crate) fn tell_rewound(&self, still: Still, outcome: &Outcome, steps: &[Step]) {
+        still.release(&told(outcome));
+        // It is done and in the timeline; a conversation that cannot be told is no reason to call it a failure.
+        let _ = self.tell_conversations(outcome, steps);
+    }
+
+    fn tell_conversations(&self, outcome: &Outcome, steps: &[Step]) -> Result<()> {
+        let lock = self.file("agents.lock");
+        let _held = self.home.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        let at = At::from(self.home.options.clock.now());
+        for memory in Memory::all(self)? {
+            let run = memory.run.as_deref().and_then(|run| self.home.run(run).ok());
+            if run.is_none_or(|run| run.supervisor.is_some() || run.ended_at.is_some()) {
+                continue;
+            }
+            let mut events = vec![Event::new(at, What::Rewound(told(outcome)))];
+            events.extend(steps.iter().take(PATHS_MAX).map(|step| {
+                let path = Raw::from(step.path.as_slice());
+                let change = FileChange { action: Action::Restored, path, to: None, dir: false, size: None, by: None };
+                Event::new(at, What::File(change))
+            }));
+            self.write_down(&memory, events, false)?;
+        }
+        Ok(())
+    }
+}
