@@ -10,7 +10,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::mount::MountFlags;
 
 use crate::mounts::mounts;
 use crate::root::Root;
@@ -117,10 +117,7 @@ pub fn remove(dataset: &str, name: &str) -> io::Result<()> {
     let listed = ask(&["list", "-H", "-o", "name", "-t", "filesystem,snapshot", "-r", dataset])?;
     let is_there = |name: &str| listed.lines().any(|line| line == name);
     if is_there(&clone) {
-        // Another process may have it open; it keeps what it has, and the clone goes all the same.
-        for mount in mounts()?.iter().filter(|mount| mount.source == clone.as_bytes()) {
-            rustix::mount::unmount(&mount.point, UnmountFlags::DETACH)?;
-        }
+        // Never unmounted by force: the ZFS in user space stands still for good if what is destroyed is open somewhere.
         ask(&["destroy", &clone])?;
     }
     if is_there(&snapshot) {

@@ -72,20 +72,22 @@ impl ZfsPool {
 
 impl Drop for ZfsPool {
     fn drop(&mut self) {
-        // Whatever fails here is found by the next pool, which says so.
-        let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
-        let own =
-            |line: &&str| line.split(' ').next().is_some_and(|source| source.split('/').next() == Some(&self.name));
-        for point in
-            table.lines().filter(own).filter_map(|line| line.split(' ').nth(1)).collect::<Vec<_>>().iter().rev()
-        {
-            let _ = said(Command::new("umount").args(["--lazy", point]));
+        match &mut self.daemon {
+            // At once and without its consent: it stands still for good if a file of what goes is open somewhere.
+            Some(daemon) => {
+                let _ = daemon.kill();
+                let _ = daemon.wait();
+            }
+            // Whatever fails here is found by the next pool, which says so.
+            None => drop(said(Command::new("zpool").args(["destroy", "-f", &self.name]))),
         }
-        let _ = said(Command::new("zpool").args(["destroy", "-f", &self.name]));
-        if let Some(daemon) = &mut self.daemon {
-            let pid = rustix::process::Pid::from_child(daemon);
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-            let _ = daemon.wait();
+        let table = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        for line in table.lines().rev() {
+            let mut words = line.split(' ');
+            let (source, point) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+            if source.split('/').next() == Some(self.name.as_str()) {
+                let _ = said(Command::new("umount").args(["--lazy", point]));
+            }
         }
     }
 }

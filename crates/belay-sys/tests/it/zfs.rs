@@ -38,6 +38,8 @@ fn a_snapshot_is_taken_shown_and_removed() {
     let shown = Root::open(seen.path()).unwrap().dir(b"").unwrap();
     assert!(shown.self_xattrs().unwrap().is_empty());
     assert_eq!(shown.xattrs(b"file", belay_sys::FileType::File).unwrap(), [(b"user.note".to_vec(), b"x".to_vec())]);
+    assert!(zfs::remove(&dataset.name, "belay-one").is_err(), "a snapshot that is open was removed");
+    drop(shown);
     assert!(fs::write(seen.path().join("file"), "x").is_err(), "a snapshot can be written to");
     zfs::own_bytes(&dataset.name, "belay-one").unwrap();
 
