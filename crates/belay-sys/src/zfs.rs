@@ -23,6 +23,9 @@ const TYPES: [&[u8]; 2] = [b"zfs", b"fuse.zfs"];
 /// Mounts of the one in user space take a moment to appear.
 const APPEARS: (u32, std::time::Duration) = (100, std::time::Duration::from_millis(20));
 
+/// What is busy may be free in a moment.
+const BUSY: (u32, std::time::Duration) = (150, std::time::Duration::from_millis(20));
+
 /// A mounted data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataset {
@@ -118,12 +121,23 @@ pub fn remove(dataset: &str, name: &str) -> io::Result<()> {
     let is_there = |name: &str| listed.lines().any(|line| line == name);
     if is_there(&clone) {
         // Never unmounted by force: the ZFS in user space stands still for good if what is destroyed is open somewhere.
-        ask(&["destroy", &clone])?;
+        destroy_unless_busy(&clone)?;
     }
     if is_there(&snapshot) {
-        ask(&["destroy", &snapshot])?;
+        destroy_unless_busy(&snapshot)?;
     }
     Ok(())
+}
+
+/// Whoever has its own view of the mounts (a jail, a container) keeps a clone busy until it ends, and so does whoever just looked.
+fn destroy_unless_busy(name: &str) -> io::Result<()> {
+    for _ in 0..BUSY.0 {
+        match ask(&["destroy", name]) {
+            Err(error) if error.to_string().ends_with("busy") => std::thread::sleep(BUSY.1),
+            result => return result.map(drop),
+        }
+    }
+    ask(&["destroy", name]).map(drop)
 }
 
 /// Bytes that would be free if a snapshot went.

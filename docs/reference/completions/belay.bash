@@ -46,6 +46,9 @@ _belay() {
             belay,config)
                 cmd="belay__subcmd__config"
                 ;;
+            belay,conformance)
+                cmd="belay__subcmd__conformance"
+                ;;
             belay,demo)
                 cmd="belay__subcmd__demo"
                 ;;
@@ -114,6 +117,9 @@ _belay() {
                 ;;
             belay,redo)
                 cmd="belay__subcmd__redo"
+                ;;
+            belay,reside)
+                cmd="belay__subcmd__reside"
                 ;;
             belay,restore)
                 cmd="belay__subcmd__restore"
@@ -256,6 +262,9 @@ _belay() {
             belay__subcmd__help,config)
                 cmd="belay__subcmd__help__subcmd__config"
                 ;;
+            belay__subcmd__help,conformance)
+                cmd="belay__subcmd__help__subcmd__conformance"
+                ;;
             belay__subcmd__help,demo)
                 cmd="belay__subcmd__help__subcmd__demo"
                 ;;
@@ -324,6 +333,9 @@ _belay() {
                 ;;
             belay__subcmd__help,redo)
                 cmd="belay__subcmd__help__subcmd__redo"
+                ;;
+            belay__subcmd__help,reside)
+                cmd="belay__subcmd__help__subcmd__reside"
                 ;;
             belay__subcmd__help,restore)
                 cmd="belay__subcmd__help__subcmd__restore"
@@ -509,11 +521,7 @@ _belay() {
 
     case "${cmd}" in
         belay)
-            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
-            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
-            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
-            opts="-C -q -h -V --directory --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
-            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions answer supervise util help"
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo conformance completions answer reside supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1062,6 +1070,56 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__conformance)
+            opts="-C -q -h --snapshot --restore --only --place --timeout --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --snapshot)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --restore)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --timeout)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__demo)
             opts="-C -q -h --keep --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1131,7 +1189,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__discard)
-            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1221,12 +1279,16 @@ _belay() {
             return 0
             ;;
         belay__subcmd__export)
-            opts="-f -C -q -h --force --directory --fork --json --color --quiet --yes-really --help"
+            opts="-f -C -q -h --git-ref --all --force --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --git-ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --directory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1537,11 +1599,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help)
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions supervise util help"
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame cat ls find du gc verify forget workspaces profile why config trust mcp demo completions answer supervise util help"
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard undo redo restore history changes blame cat ls find du gc verify export import forget workspaces profile why config trust demo completions supervise util help"
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo completions answer supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo conformance completions answer reside supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1725,6 +1783,20 @@ _belay() {
         belay__subcmd__help__subcmd__config__subcmd__list)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__conformance)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2115,6 +2187,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__redo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__reside)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2567,12 +2653,16 @@ _belay() {
             return 0
             ;;
         belay__subcmd__import)
-            opts="-l -d -C -q -h --label --description --directory --fork --json --color --quiet --yes-really --help"
+            opts="-l -d -C -q -h --git-ref --label --description --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --git-ref)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --label)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3024,6 +3114,36 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__reside)
+            opts="-C -q -h --begin --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__restore)
             opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -3060,7 +3180,6 @@ _belay() {
             ;;
         belay__subcmd__review)
             opts="-p -y -C -q -h --apply --apply-hunk --all --none --patch --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
-            opts="-y -C -q -h --apply --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3140,7 +3259,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__run)
-            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --here --directory --fork --json --color --quiet --yes-really --help"
+            opts="-l -d -C -q -h --label --detach --time --memory --processes --isolation --ephemeral --profile --ro --rw --hide --backend --here --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3183,6 +3302,10 @@ _belay() {
                     return 0
                     ;;
                 --hide)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3278,7 +3401,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshot)
-            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --here --hash --directory --fork --json --color --quiet --yes-really --help"
+            opts="-l -d -a -C -q -h --label --description --turn --prompt --all --full --backend --here --hash --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3301,6 +3424,10 @@ _belay() {
                     return 0
                     ;;
                 --prompt)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3332,7 +3459,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help list prune delete help"
+            opts="-n -t -l -C -q -h --limit --type --long --refs --directory --fork --json --color --quiet --yes-really --help list prune delete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3478,7 +3605,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__list)
-            opts="-n -t -l -C -q -h --limit --type --long --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -t -l -C -q -h --limit --type --long --refs --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3656,7 +3783,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__stop)
-            opts="-C -q -h --now --directory --fork --json --color --quiet --yes-really --help"
+            opts="-C -q -h --now --helper --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

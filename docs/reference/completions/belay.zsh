@@ -52,6 +52,7 @@ none\:"Nothing"))' \
 '*--ro=[Let a confined command read this too]:PATH:_files' \
 '*--rw=[Let a confined command write this too]:PATH:_files' \
 '*--hide=[Hide this from a confined command]:PATH:_files' \
+'--backend=[Where the content of its snapshots is to lie; without it, where snapshots.backend says]:NAME:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
@@ -117,6 +118,7 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--now[Kill at once]' \
+'(--now)--helper[End the helper that answers the hooks of agents here]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -222,7 +224,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':run -- The run\: an id or its beginning, a label, @latest, @-2:_default' \
+'::run -- The run\: an id or its beginning, a label, @latest, @-2; the latest by default:_default' \
 ':sql -- The question:_default' \
 && ret=0
 ;;
@@ -325,6 +327,7 @@ _arguments "${_arguments_options[@]}" : \
 '-d+[A longer note]:TEXT:_default' \
 '--description=[A longer note]:TEXT:_default' \
 '--prompt=[What the user asked for in that turn]:TEXT:_default' \
+'--backend=[Where its content is to lie; without it, where snapshots.backend says]:NAME:_default' \
 '--hash=[The hash function of a store that does not exist yet]:NAME:(blake3 sha256)' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -360,6 +363,7 @@ always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
 '--long[Show number, exact time, files, bytes and description too]' \
+'(-t --type -l --long)--refs[List the named states in the workspace'\''s git repository (refs/sandbox/snapshots/) instead]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -390,6 +394,7 @@ always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
 '--long[Show number, exact time, files, bytes and description too]' \
+'(-t --type -l --long)--refs[List the named states in the workspace'\''s git repository (refs/sandbox/snapshots/) instead]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -580,6 +585,8 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -1010,12 +1017,14 @@ never\:"Never"))' \
 ;;
 (export)
 _arguments "${_arguments_options[@]}" : \
+'(-f --force)--git-ref=[Write a commit and call it refs/sandbox/snapshots/NAME, which must not exist]:NAME:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'--all[Put what git ignores into the commit, too]' \
 '-f[Overwrite an archive that exists]' \
 '--force[Overwrite an archive that exists]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1025,11 +1034,12 @@ never\:"Never"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':snapshot -- The snapshot:_default' \
-':to -- The archive or directory:_files' \
+'::to -- The archive or directory:_files' \
 && ret=0
 ;;
 (import)
 _arguments "${_arguments_options[@]}" : \
+'()--git-ref=[A ref of the workspace'\''s own repository\: one beneath refs/sandbox/snapshots/, or a full name such as refs/heads/main]:NAME:_default' \
 '-l+[A name for the snapshot, unique in the workspace]:NAME:_default' \
 '--label=[A name for the snapshot, unique in the workspace]:NAME:_default' \
 '-d+[A longer note]:TEXT:_default' \
@@ -1046,7 +1056,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':from -- A tar archive, plain or compressed with gzip or zstd; or a directory:_files' \
+'::from -- A tar archive, plain or compressed with gzip or zstd; or a directory:_files' \
 && ret=0
 ;;
 (forget)
@@ -1449,6 +1459,28 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(conformance)
+_arguments "${_arguments_options[@]}" : \
+'()--snapshot=[The shell command that captures; {workspace} and {store} stand for directories, and it starts in the workspace]:COMMAND:_default' \
+'--restore=[The shell command that brings everything back]:COMMAND:_default' \
+'*--only=[Only properties or groups of them whose name holds this text]:TEXT:_default' \
+'--place=[Make the workspaces beneath DIR, for instance on another filesystem]:DIR:_files' \
+'--timeout=[How long each command of the tool may take]:SECONDS:_default' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::tools -- Names of known tools, or a program that is called with `snapshot` or `restore`, the workspace and the store:_default' \
+&& ret=0
+;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1484,6 +1516,24 @@ never\:"Never"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::words -- What it typed after `belay`:_default' \
+&& ret=0
+;;
+(reside)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--begin[Start another process in a session of its own that does it]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':workspace -- The workspace:_default' \
 && ret=0
 ;;
 (supervise)
@@ -1926,11 +1976,19 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(conformance)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (answer)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(reside)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2016,8 +2074,8 @@ _belay_commands() {
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
-'export:Write a snapshot as an archive or into a directory' \
-'import:Make a snapshot of an archive or of another directory' \
+'export:Write a snapshot as an archive, into a directory or as a commit' \
+'import:Make a snapshot of an archive, of another directory or of a git ref' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
@@ -2031,8 +2089,10 @@ _belay_commands() {
 'hook:Take in an event of an agent, as JSON on standard input' \
 'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
+'conformance:Find out what a snapshot tool keeps and what it loses' \
 'completions:Print a completion script for your shell' \
 'answer:Carry out what an agent asks for' \
+'reside:See what changes in a workspace, and answer its agents'\'' hooks' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -2152,6 +2212,11 @@ _belay__subcmd__config__subcmd__help__subcmd__list_commands() {
 _belay__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__conformance_commands] )) ||
+_belay__subcmd__conformance_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay conformance commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__demo_commands] )) ||
 _belay__subcmd__demo_commands() {
@@ -2283,8 +2348,8 @@ _belay__subcmd__help_commands() {
 'du:Show how much space the snapshots take' \
 'gc:Give back the space of what no snapshot needs any more' \
 'verify:Check that every snapshot can be restored' \
-'export:Write a snapshot as an archive or into a directory' \
-'import:Make a snapshot of an archive or of another directory' \
+'export:Write a snapshot as an archive, into a directory or as a commit' \
+'import:Make a snapshot of an archive, of another directory or of a git ref' \
 'forget:Erase files or directories from every snapshot of the workspace' \
 'workspaces:List the workspaces that belay knows' \
 'profile:Show what a confined command may reach' \
@@ -2298,8 +2363,10 @@ _belay__subcmd__help_commands() {
 'hook:Take in an event of an agent, as JSON on standard input' \
 'statusline:Print one line on how well this workspace is protected, for the status line of an agent' \
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
+'conformance:Find out what a snapshot tool keeps and what it loses' \
 'completions:Print a completion script for your shell' \
 'answer:Carry out what an agent asks for' \
+'reside:See what changes in a workspace, and answer its agents'\'' hooks' \
 'supervise:Hold tracer, journal and terminal of a run' \
 'util:Generate man pages, completions and the reference' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -2375,6 +2442,11 @@ _belay__subcmd__help__subcmd__config_commands() {
 _belay__subcmd__help__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay help config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__conformance_commands] )) ||
+_belay__subcmd__help__subcmd__conformance_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help conformance commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__demo_commands] )) ||
 _belay__subcmd__help__subcmd__demo_commands() {
@@ -2522,6 +2594,11 @@ _belay__subcmd__help__subcmd__profile__subcmd__show_commands() {
 _belay__subcmd__help__subcmd__redo_commands() {
     local commands; commands=()
     _describe -t commands 'belay help redo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__reside_commands] )) ||
+_belay__subcmd__help__subcmd__reside_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help reside commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__restore_commands] )) ||
 _belay__subcmd__help__subcmd__restore_commands() {
@@ -2770,6 +2847,11 @@ _belay__subcmd__profile__subcmd__show_commands() {
 _belay__subcmd__redo_commands() {
     local commands; commands=()
     _describe -t commands 'belay redo commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__reside_commands] )) ||
+_belay__subcmd__reside_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay reside commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__restore_commands] )) ||
 _belay__subcmd__restore_commands() {
