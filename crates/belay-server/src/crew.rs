@@ -62,20 +62,13 @@ pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>) {
 
 /// The workspace, opened anew if another directory is in its place.
 fn stand<'d, 'p>(desk: &Desk<'d>, place: &'p mut Option<Workspace<'d>>) -> Result<&'p Workspace<'d>> {
-    if place.as_ref().is_some_and(|workspace| !is_there(workspace)) {
+    if place.as_ref().is_some_and(|workspace| !workspace.is_in_place()) {
         *place = None;
     }
     match place {
         Some(workspace) => Ok(workspace),
         None => Ok(place.insert((desk.open)()?)),
     }
-}
-
-fn is_there(workspace: &Workspace<'_>) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let (now, own) = (std::fs::symlink_metadata(workspace.path()), workspace.root().dir_path_only(b""));
-    let own = own.and_then(|own| own.stat(b"."));
-    matches!((now, own), (Ok(now), Ok(own)) if (now.dev(), now.ino()) == (own.dev, own.ino))
 }
 
 /// Tells whoever waits how far the work is, now and then.

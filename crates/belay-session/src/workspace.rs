@@ -162,6 +162,12 @@ impl<'h> Workspace<'h> {
         &self.root
     }
 
+    /// Whether the directory at its path is still the one that was opened.
+    pub fn is_in_place(&self) -> bool {
+        let opened = self.root.dir_path_only(b"").and_then(|dir| dir.stat_self());
+        opened.is_ok_and(|opened| crate::eyes::number(&self.path) == Some((opened.dev, opened.ino)))
+    }
+
     /// The directory as a handle through which it may be changed.
     pub(crate) fn writable(&self) -> Result<Root> {
         match &self.layer {

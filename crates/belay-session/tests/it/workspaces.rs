@@ -39,6 +39,22 @@ fn a_moved_workspace_keeps_its_history_and_says_so_once() {
 }
 
 #[test]
+fn an_open_workspace_knows_whether_it_is_still_in_its_place() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let workspace = bed.open();
+    assert!(workspace.is_in_place());
+    let moved = bed.ws.base().join("moved");
+    fs::rename(bed.ws.path(), &moved).unwrap();
+    assert!(!workspace.is_in_place());
+    fs::create_dir(bed.ws.path()).unwrap();
+    assert!(!workspace.is_in_place());
+    fs::remove_dir(bed.ws.path()).unwrap();
+    fs::rename(&moved, bed.ws.path()).unwrap();
+    assert!(workspace.is_in_place());
+}
+
+#[test]
 fn a_copied_workspace_starts_its_own_history_and_says_so() {
     let bed = Bed::new();
     bed.ws.file("a", "1").file("src/b", "2").file("src/c", "3").file("d", "4");
