@@ -135,6 +135,10 @@ impl<'a> Prepared<'a> {
         kernel::hide_memory();
         if self.dies_with_parent {
             kernel::die_with_parent();
+            // A parent that was gone before that sends no signal.
+            if kernel::is_hung_up(self.control) {
+                kernel::end(1);
+            }
         }
         kernel::close_all();
         let _ = super::step::drop_capabilities();

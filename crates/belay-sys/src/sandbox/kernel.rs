@@ -13,6 +13,11 @@ use rustix::io::Errno;
 use super::Namespaces;
 use super::child::Prepared;
 
+/// How often the first process of a namespace looks whether anybody else is in it.
+const LOOK_SECONDS: libc::time_t = 5;
+/// Right after it was made nobody is; this often in a row nobody will come.
+const LOOKS_ALONE_MAX: u32 = 3;
+
 /// What executes a text that names no interpreter, as `execvp` has it.
 const SHELL: &CStr = c"/bin/sh";
 
@@ -189,24 +194,45 @@ pub(super) fn die_with_parent() {
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
 }
 
+/// Whether nobody is at the other end any more.
+pub(super) fn is_hung_up(fd: RawFd) -> bool {
+    let mut one = libc::pollfd { fd, events: libc::POLLRDHUP, revents: 0 };
+    // SAFETY: `one` is a whole record that lives until the call returns.
+    unsafe { libc::poll(&mut one, 1, 0) };
+    one.revents & (libc::POLLHUP | libc::POLLRDHUP | libc::POLLERR) != 0
+}
+
 pub(super) fn reap_for_ever() -> ! {
+    let mut looks_alone = 0;
     loop {
         // SAFETY: nothing is written.
         let pid = unsafe { libc::waitpid(-1, ptr::null_mut(), 0) };
         if pid < 0 && errno() == libc::ECHILD {
             // Orphans come later; SIGCHLD is blocked, so taking it from the queue is how to wait for one.
             wait_for_child();
+            // Threads of a parent that is killed end one by one, so it can be gone without a signal and without a hang-up.
+            looks_alone = if is_alone() { looks_alone + 1 } else { 0 };
+            if looks_alone >= LOOKS_ALONE_MAX {
+                end(0);
+            }
         }
     }
 }
 
+/// Whether no other process is in the namespace.
+fn is_alone() -> bool {
+    // SAFETY: no memory is involved, and no signal is sent.
+    unsafe { libc::kill(-1, 0) < 0 && errno() == libc::ESRCH }
+}
+
 fn wait_for_child() {
     let mut set = MaybeUninit::uninit();
+    let look = libc::timespec { tv_sec: LOOK_SECONDS, tv_nsec: 0 };
     // SAFETY: the set is initialised before it is used, and the answer is not wanted.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);
-        libc::sigtimedwait(set.as_ptr(), ptr::null_mut(), ptr::null());
+        libc::sigtimedwait(set.as_ptr(), ptr::null_mut(), &look);
     }
 }
 

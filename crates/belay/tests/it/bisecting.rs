@@ -101,4 +101,10 @@ fn what_a_killed_bisection_left_is_collected_by_the_next_command() {
     assert_eq!(left(), 1);
     world.ok(&["status"]);
     assert_eq!(left(), 0);
+    let is_its = |pid: std::fs::DirEntry| {
+        let said = std::fs::read(pid.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&said).contains(ids[0].as_str())
+    };
+    let processes = || std::fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    until("nobody of it lives on", || !processes().any(is_its));
 }
