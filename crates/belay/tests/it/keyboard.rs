@@ -110,8 +110,14 @@ fn use_a_shell(engine: &str) {
     terminal.shows("begun-2");
     terminal.keys(&["C-z"]);
     terminal.shows("Stopped");
+    let times = |text: &str| terminal.screen().matches(text).count();
+    let before = times("exec sleep 300");
     terminal.line("fg");
+    // A key that comes earlier is taken by the shell, with whatever was typed.
+    until("the shell says what goes on", || times("exec sleep 300") > before);
+    std::thread::sleep(std::time::Duration::from_millis(300));
     terminal.keys(&["C-c"]);
+    until("the prompt is back", || terminal.screen().trim_end().ends_with("inside>"));
     terminal.line("echo code $?; jobs; echo in-$((40+2))");
     terminal.shows("code 130");
     terminal.shows("in-42");
