@@ -132,6 +132,19 @@ impl Nest {
         self.pid()
     }
 
+    /// Tells events until a helper stands: one that finds the place still taken by the dying leaves it to the next hook.
+    fn repopulate(&self, id: &str) {
+        let tries = std::cell::Cell::new(0);
+        until("another one has its place", || {
+            tries.set(tries.get() + 1);
+            self.standing().is_some() || {
+                self.tell("PostToolUse", &format!("{id} {}", tries.get()));
+                std::thread::sleep(Duration::from_millis(200));
+                self.standing().is_some()
+            }
+        });
+    }
+
     fn pid(&self) -> u32 {
         let standing = self.standing().expect("a helper");
         u32::try_from(standing["pid"].as_u64().expect("a number")).expect("a process")
@@ -287,16 +300,7 @@ fn a_helper_that_is_killed_or_hangs_takes_no_hook_with_it() {
     signal(first, "-KILL");
     assert!(hook.wait_with_output().expect("it ends").status.success());
     nest.assert_captured("the helper died in the middle");
-    // One that finds the place still taken by the dying leaves it to the next hook.
-    let tries = std::cell::Cell::new(0);
-    until("another one has its place", || {
-        tries.set(tries.get() + 1);
-        nest.standing().is_some() || {
-            nest.tell("PostToolUse", &format!("again-{}", tries.get()));
-            std::thread::sleep(Duration::from_millis(200));
-            nest.standing().is_some()
-        }
-    });
+    nest.repopulate("again");
     let second = nest.pid();
     assert_ne!(first, second);
     signal(second, "-KILL");
@@ -305,7 +309,7 @@ fn a_helper_that_is_killed_or_hangs_takes_no_hook_with_it() {
     assert!(place.join(name).exists(), "nobody cleaned up");
     nest.do_and_tell("echo alone >> a.txt", "t2");
     nest.assert_captured("nobody answered");
-    until("a third one has its place", || nest.standing().is_some());
+    nest.repopulate("once more");
     nest.do_and_tell("echo together >> a.txt", "t3");
     nest.assert_captured("the third one answered");
 }
