@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::{Backend, GitRef, Kind, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace};
+use belay_session::{
+    Backend, GitRef, Kind, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
