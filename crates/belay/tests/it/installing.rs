@@ -51,6 +51,37 @@ fn claude_is_connected_once_and_disconnected_without_a_trace() {
     world.ok(&["uninstall", "claude"]);
     assert_eq!(read(&world, ".claude/settings.json"), SETTINGS);
     assert_eq!(read(&world, ".claude.json"), "{\"numStartups\": 7}");
+    assert!(!place(&world, ".claude/settings.json.belay-backup").exists(), "nor does what it says twice");
+}
+
+#[test]
+fn what_was_not_there_goes_again_and_what_somebody_changed_meanwhile_stays() {
+    let mut world = World::new();
+    world.ok(&["install", "claude", "gemini", "--no-probe"]);
+    world.ok(&["uninstall", "claude", "gemini"]);
+    for name in [".claude.json", ".claude/settings.json", ".gemini/settings.json"] {
+        assert!(!place(&world, name).exists(), "{name}");
+        assert!(!place(&world, &format!("{name}.belay-backup")).exists(), "{name}");
+    }
+    fs::write(place(&world, ".gemini/settings.json"), "").unwrap();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    world.ok(&["install", "claude", "gemini", "--no-probe"]);
+    let with = read(&world, ".claude/settings.json").replace("  // My model.\n", "");
+    fs::write(place(&world, ".claude/settings.json"), with).unwrap();
+    world.ok(&["uninstall", "claude", "gemini"]);
+    assert_eq!(read(&world, ".gemini/settings.json"), "");
+    let left = read(&world, ".claude/settings.json");
+    assert!(!left.contains("My model") && left.contains("// Ours at work.") && !left.contains("belay"), "{left}");
+}
+
+#[test]
+fn settings_that_claude_code_does_not_read_are_named() {
+    let mut world = World::new();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    let ran = world.belay(&["install", "claude"]);
+    assert!(ran.stderr.contains("will not be run: Claude Code reads nothing of"), "{ran}");
+    let doctor = world.belay(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains("comments or odd commas"), "{doctor}");
 }
 
 #[test]
