@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use belay_sys::{Dir, FileType, Stat};
 
 use super::Found;
+use super::file::WHOLE_BYTES_MAX;
 use super::hand::{Assembled, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, refusal};
 use super::judge::Decision;
 use super::sqlite::Item;
@@ -270,7 +271,9 @@ impl Engine<'_> {
 
     fn files(&self, hand: &mut Hand<'_>, open: &Arc<Open>, dir: &Dir, items: Vec<Item>) -> Result<()> {
         let since = (self.job.options.clock)();
-        let (count, bytes) = (items.len() as u64, items.iter().map(|item| item.stat.size).sum());
+        // What is read in parts is counted as it is read.
+        let is_whole = |item: &&Item| item.known.is_some() || item.stat.size <= WHOLE_BYTES_MAX;
+        let (count, bytes) = (items.len() as u64, items.iter().filter(is_whole).map(|item| item.stat.size).sum());
         let taken = hand.take_all(dir, &open.path, items, since)?;
         self.job.options.progress.advance(count, bytes);
         open.state.lock().expect("no holder panics").entries.extend(taken);
