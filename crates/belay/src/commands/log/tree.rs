@@ -51,6 +51,13 @@ pub(super) fn print(
     let state = if run.is_live() { "still runs, since" } else { "took" };
     let commands = quantity::count(tree.commands.len() as u64, "command");
     writeln!(out, "{dim}{state} {took}; {commands}{dim:#}")?;
+    if scope.only.is_none() {
+        let caution = style::CAUTION;
+        for event in home.rewinds_after(run)? {
+            let (note, at) = (follow::note(&event.what).unwrap_or_default(), quantity::moment(event.at.timestamp()));
+            writeln!(out, "{caution}*{caution:#} {note}, after the run, {at}")?;
+        }
+    }
     if tree.hidden(args) {
         writeln!(out, "{dim}what repeats and what is long was left out: `belay log {} --all`{dim:#}", run.id)?;
     }
