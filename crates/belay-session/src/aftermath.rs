@@ -1,5 +1,7 @@
 //! What was taken back or forward when no run was there to record it.
 
+use std::collections::HashSet;
+
 use belay_event::{At, Event, What};
 use jiff::Timestamp;
 
@@ -11,12 +13,15 @@ use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
 
 impl Home {
-    /// Rollbacks, undos and the like in the run's workspace after its end and before the next run there.
-    pub fn rewinds_after(&self, run: &RunRecord) -> Result<Vec<Event>> {
+    /// Rollbacks, undos and the like in the run's workspace after its end and before the next run there, but for those
+    /// that its own record tells of, by their safety snapshots.
+    pub fn rewinds_after(&self, run: &RunRecord, recorded: &HashSet<String>) -> Result<Vec<Event>> {
         let Some(ended) = run.ended_at else { return Ok(Vec::new()) };
         let runs = self.runs()?;
         let later = runs.iter().filter(|other| other.workspace == run.workspace && other.created_at >= ended);
-        self.rewinds(&run.workspace, Some(ended), later.map(|next| next.created_at).min())
+        let mut events = self.rewinds(&run.workspace, Some(ended), later.map(|next| next.created_at).min())?;
+        events.retain(|event| !matches!(&event.what, What::Rewound(told) if recorded.contains(&told.from)));
+        Ok(events)
     }
 
     /// The same in a workspace from one moment until another.
