@@ -92,7 +92,7 @@ pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
-    TerminalSize, ask_run, inherited, lead_session, supervise,
+    TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};

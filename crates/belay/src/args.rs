@@ -126,6 +126,18 @@ pub(crate) enum Command {
     Util(c::util::Args),
 }
 
+/// The command among words that could not be understood as a whole.
+pub(crate) fn verb(words: &[String]) -> Option<&str> {
+    let mut words = words.iter().map(String::as_str);
+    loop {
+        match words.next()? {
+            "-C" | "--directory" | "--fork" | "--color" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            verb => return Some(verb),
+        }
+    }
+}
+
 const AFTER_HELP: &str = "\
 A snapshot is named by its id or the beginning of it, its label, its number,
 `@latest`, `@-2`, `@safety`, or a time such as `10m ago` or `14:30`.

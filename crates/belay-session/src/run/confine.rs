@@ -217,6 +217,13 @@ pub(crate) fn policy_at(
     if policy.decides(&den.settings).is_some_and(|grant| grant.access == Access::Write) {
         policy.grants.push(Grant::new(&den.settings, Access::Read));
     }
+    // Hooks and servers that an agent starts name the program by its own path.
+    if let Some(program) = den.program.as_ref().filter(|program| !program.starts_with(belay))
+        && policy.decides(program).is_none_or(|grant| !matches!(grant.access, Access::Read | Access::Write))
+        && program.is_file()
+    {
+        policy.grants.push(Grant::new(program, Access::Read));
+    }
     policy.grants.extend(last);
     // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.
     if let Some(snapshots) = crate::backend::beside(at).filter(|snapshots| snapshots.is_dir()) {
