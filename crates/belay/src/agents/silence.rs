@@ -35,7 +35,8 @@ pub(crate) fn silence(agent: Agent, home: &Path, project: &Path) -> Option<Silen
                 Switch { place: &["disableAllHooks"], off: is_true },
                 Switch { place: &["allowManagedHooksOnly"], off: is_true },
             ];
-            switched_off(claude_settings(home, &[project]).iter(), &switches)
+            let files = claude_settings(home, &[project]);
+            switched_off(files.iter(), &switches).or_else(|| unread(files.iter()))
         }
         Agent::Gemini => {
             let names_belay = |value: &Value| value.as_array().is_some_and(|list| list.contains(&"belay".into()));
@@ -54,6 +55,18 @@ pub(crate) fn silence(agent: Agent, home: &Path, project: &Path) -> Option<Silen
         Agent::Codex => codex(home, project),
         Agent::Cursor | Agent::Opencode => None,
     }
+}
+
+/// Settings with our hooks in them of which Claude Code reads nothing: it takes no comments and no commas at the end of a list.
+fn unread<'a>(mut files: impl Iterator<Item = &'a PathBuf>) -> Option<Silence> {
+    let file = files.find(|file| {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let has_ours = matches!(jsonc::get(&text, &["hooks"]), Ok(Some(hooks)) if is_ours(&hooks));
+        has_ours && serde_json::from_str::<Value>(&text).is_err()
+    })?;
+    let file = view::path(file);
+    let why = format!("Claude Code reads nothing of {file}, since there are comments or odd commas in it");
+    Some(Silence { why, advice: format!("take them out of {file}") })
 }
 
 /// The settings of Claude Code that hold in a project, the machine's last.
@@ -194,7 +207,7 @@ mod tests {
     fn a_switch_is_found_wherever_it_is() {
         for (agent, file, text, why) in [
             (Agent::Claude, ".claude/settings.json", "{ \"disableAllHooks\": true }", "disableAllHooks"),
-            (Agent::Claude, ".claude/settings.local.json", "{ \"disableAllHooks\": true } // mine", "disableAllHooks"),
+            (Agent::Claude, ".claude/settings.local.json", "{ \"disableAllHooks\": true }", "disableAllHooks"),
             (
                 Agent::Gemini,
                 ".gemini/settings.json",
@@ -213,6 +226,10 @@ mod tests {
             assert_eq!(said(agent, file, text), Some(format!("{why} switches hooks off")), "{text}");
         }
         assert_eq!(said(Agent::Claude, ".claude/settings.json", "{ \"disableAllHooks\": false }"), None);
+        let hooks = "{ \"hooks\": { \"Stop\": [{ \"command\": \"belay\", \"args\": [\"hook\", \"claude\"] }] } }";
+        assert_eq!(said(Agent::Claude, ".claude/settings.json", hooks), None);
+        let commented = said(Agent::Claude, ".claude/settings.json", &format!("{hooks} // mine"));
+        assert!(commented.is_some_and(|why| why.contains("Claude Code reads nothing of")));
     }
 
     #[test]

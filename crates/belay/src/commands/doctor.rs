@@ -97,9 +97,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 
 /// The real store, if this directory has something in it: how full it is, and who can reach it.
 fn store(context: &Context<'_>) -> Option<Finding> {
-    let meta = context.environment.home.metadata().ok()?;
-    if meta.permissions().mode() & 0o077 != 0 {
-        let detail = format!("{} can be entered by others", view::path(&context.environment.home));
+    let place = context.environment.home.join("store");
+    if place.metadata().ok()?.permissions().mode() & 0o077 != 0 {
+        let detail = format!("{} can be entered by others", view::path(&place));
         return Some(Finding::new("store", State::Bad, detail).advise("`chmod 700` it"));
     }
     let home = context.home().ok()?;

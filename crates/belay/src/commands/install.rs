@@ -12,6 +12,7 @@ use similar::TextDiff;
 use crate::agents::Agent;
 use crate::agents::plan::{Ground, files, trace};
 use crate::agents::settings::{self, Edit};
+use crate::agents::silence::silence;
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::ui::quantity;
@@ -92,7 +93,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     for agent in agents {
         let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(settings::install).collect();
         match edits.and_then(|edits| apply(context, agent, edits, args.dry_run)) {
-            Ok(true) if !args.dry_run && !args.no_probe => failed |= !probe(context, agent),
+            Ok(true) if !args.dry_run && !args.no_probe => failed |= !probe(context, agent, &ground),
             Ok(_) => {}
             // One agent's settings must not keep another from being connected.
             Err(failure) => {
@@ -168,11 +169,22 @@ fn shown(edit: &Edit) -> String {
 }
 
 /// Fires a real event through the real program, in a world of its own, and looks whether a snapshot came of it.
-pub(crate) fn probe(context: &Context<'_>, agent: Agent) -> bool {
+fn probe(context: &Context<'_>, agent: Agent, ground: &Ground<'_>) -> bool {
+    let here = context.directory().unwrap_or_default();
     match try_out(agent) {
         Ok(took) => {
-            let how = if agent == Agent::Codex { "; now open Codex, run /hooks and trust belay" } else { "" };
-            context.ui.say(format_args!("{}: connected, a hook takes {}{how}", agent.name(), quantity::took(took)));
+            let (name, took) = (agent.name(), quantity::took(took));
+            match silence(agent, ground.home, ground.project.unwrap_or(&here)) {
+                Some(silence) if agent != Agent::Codex => {
+                    context.ui.warn(format_args!("{name}: a hook works, and will not be run: {}", silence.why));
+                    context.ui.hint(silence.advice);
+                }
+                // Nobody can have trusted what was written a moment ago.
+                Some(silence) => {
+                    context.ui.say(format_args!("{name}: connected, a hook takes {took}; now {}", silence.advice))
+                }
+                None => context.ui.say(format_args!("{name}: connected, a hook takes {took}")),
+            }
             true
         }
         Err(failure) => {

@@ -355,7 +355,7 @@ fn a_shell_that_goes_through_belay_captures_what_no_hook_told() {
     run(&world, "rm a.txt");
     assert_eq!(snapshots(&mut world), 2, "what it removed was captured first");
     assert_eq!(world.ok(&["cat", "@latest", "a.txt"]), "two\n");
-    let list = world.ok(&["snapshots"]);
+    let list = world.json(&["snapshots"]).to_string();
     assert!(list.contains("shell: rm a.txt"), "{list}");
     // Without belay it is a shell all the same.
     let text = std::fs::read_to_string(&shell).unwrap();

@@ -92,6 +92,7 @@ fn run_with_hooks(world: &mut World) {
     );
     let ran = world.belay(&["run", "-q", "--isolation", "none", "--", "sh", "-c", &script]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{ran}");
+    assert_eq!(world.ok(&["diff", "@latest", "--stat"]), "");
     let blame = world.json(&["blame", "a.txt:2"]);
     assert_eq!(blame[1]["by"][0]["prompt"], json!("from the run"), "{blame}");
     world.ok(&["undo", "@turn-1", "-y"]);
@@ -130,5 +131,4 @@ fn a_helper_that_was_there_before_answers_inside_a_run_without_harm() {
     tell(&mut world, "claude", &begun);
     until("a helper is there", || socket(&world).exists());
     run_with_hooks(&mut world);
-    assert_eq!(world.ok(&["diff", "@latest", "--stat"]), "");
 }
