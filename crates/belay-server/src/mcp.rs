@@ -57,7 +57,8 @@ pub fn serve(desk: &Desk<'_>) -> Result<()> {
         }
         // The last sender goes with the runtime, and that lets the threads go.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::Connection)?;
-        let mcp = Mcp { jobs, read_only: desk.read_only, denied: desk.denied.to_vec(), version: desk.version.to_owned() };
+        let mcp =
+            Mcp { jobs, read_only: desk.read_only, denied: desk.denied.to_vec(), version: desk.version.to_owned() };
         let done = runtime.block_on(talk(mcp));
         // A read of standard input that nobody answers must not keep the process.
         runtime.shutdown_background();

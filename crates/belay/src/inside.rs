@@ -19,7 +19,7 @@ use crate::ui::{Ui, escape};
 
 /// Whether a command needs nothing that is out of reach.
 pub(crate) fn is_local(command: &Command) -> bool {
-    matches!(command, Command::Completions(_))
+    matches!(command, Command::Completions(_) | Command::Version(_))
 }
 
 /// Has the run carry out this very command line, and shows what came of it.

@@ -39,8 +39,7 @@ use crate::ui::Ui;
 /// Says what is wrong with the command line, as whoever typed it wants to hear it.
 fn misused(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
-    let words: Vec<String> =
-        std::env::args().skip(1).take_while(|word| word != "--").collect();
+    let words: Vec<String> = std::env::args().skip(1).take_while(|word| word != "--").collect();
     let is_talk = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand

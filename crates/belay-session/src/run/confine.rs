@@ -160,6 +160,11 @@ impl Workspace<'_> {
     }
 }
 
+/// Makes a control group and removes it again, as a run would.
+pub fn try_cgroup() -> std::io::Result<()> {
+    belay_sys::Cgroup::create(&format!("belay-try-{}", std::process::id()))?.remove()
+}
+
 /// What is said of a run that nothing keeps in.
 pub(super) fn unconfined(why: Option<String>) -> Degraded {
     let free = "nothing keeps the command in: it can reach whatever you can";

@@ -146,6 +146,14 @@ pub(crate) fn trace(agent: Agent) -> &'static str {
     }
 }
 
+/// The program by which an agent is started.
+pub(crate) fn program_of(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Cursor => "cursor-agent",
+        other => other.name(),
+    }
+}
+
 /// Whether a value calls belay's hook or status line, or is belay as a server.
 pub(crate) fn is_ours(value: &Value) -> bool {
     match value {

@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::{Backend, GitRef, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace};
+use belay_session::{
+    Backend, GitRef, Kind, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -27,8 +29,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    #[command(visible_alias = "ls")]
     List(ListArgs),
     Prune(PruneArgs),
+    #[command(visible_alias = "rm")]
     Delete(DeleteArgs),
 }
 
@@ -82,7 +86,7 @@ struct PruneArgs {
     budget: Option<u64>,
 
     /// Only show what would be deleted
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask
@@ -99,7 +103,7 @@ struct DeleteArgs {
     snapshots: Vec<String>,
 
     /// Only show what would be deleted
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask
