@@ -102,9 +102,9 @@ pub(crate) fn tell_of_the_rest(context: &Context<'_>) -> Result<()> {
     let findings = [World::new()?.machine(), vec![store(context)]].concat();
     let mut table = Table::new(&["LAYER", "STATE", "WHAT WAS SEEN"]);
     findings.iter().for_each(|finding| table.row(row(finding)));
-    let mut out = context.ui.out();
-    table.write(&mut out)?;
-    out.finish()?;
+    let mut text = Vec::new();
+    table.write(&mut text)?;
+    context.ui.say(String::from_utf8_lossy(&text).trim_end());
     context.ui.hint("`belay doctor` tries every layer");
     Ok(())
 }

@@ -247,7 +247,7 @@ fn what_is_refused_is_written_down_with_the_command_that_asked() {
 
 /// Talks to `belay mcp` as an agent that was started by `belay run` would.
 fn client_inside(world: &World, flags: &[&str]) -> Client {
-    let words = [&["run", "-q", "--isolation", "jail"], flags, &["--", "belay", "mcp"]].concat();
+    let words = [&["run", "-q", "--isolation", "jail"], flags, &["--", "sh", "-c", "exec belay mcp"]].concat();
     Client::greet(world.command(&words), "2025-11-25").0
 }
 
@@ -297,7 +297,8 @@ fn tools_in_a_jail_show_nothing_that_is_hidden_and_touch_nothing_that_is_kept_ap
     let apart = offered(&["--ephemeral"]);
     assert!(!apart.contains("snapshot_restore") && !apart.contains("snapshots_create"), "{apart}");
     assert!(apart.contains("snapshots_list"), "{apart}");
-    let ran = world.command(&["run", "-q", "--isolation", "jail", "--", "belay", "-C", "/", "mcp"]).output().unwrap();
+    let ran =
+        world.command(&["run", "-q", "--isolation", "jail", "--", "sh", "-c", "belay -C / mcp"]).output().unwrap();
     assert_eq!(ran.status.code(), Some(4), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 

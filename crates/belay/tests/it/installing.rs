@@ -148,7 +148,7 @@ fn the_doctor_proves_what_works_and_connects_what_does_not() {
     assert!(ran.stdout.contains("gemini hooks  missing  not connected"), "{ran}");
     assert_eq!(ran.code, 1, "{ran}");
     let fixed = world.belay(&["doctor", "--fix"]);
-    assert!(fixed.stdout.contains("gemini hooks  works  connected; a hook made a snapshot"), "{fixed}");
+    assert!(fixed.stdout.contains("connected; a hook made a snapshot"), "{fixed}");
     let settings = "{ \"disableAllHooks\": true }";
     fs::write(place(&world, ".claude/settings.json"), settings).unwrap();
     let silenced = world.belay(&["doctor", "--fix"]);
@@ -283,7 +283,7 @@ fn an_installation_fires_a_tool_call_and_shows_what_else_protects() {
     let ran = world.belay(&["install", "gemini"]);
     assert_eq!(ran.code, 0, "{ran}");
     for layer in ["landlock", "namespaces", "cgroups", "store"] {
-        assert!(ran.stdout.lines().any(|line| line.starts_with(layer)), "{layer}: {ran}");
+        assert!(ran.stderr.lines().any(|line| line.starts_with(layer)), "{layer}: {ran}");
     }
     let rows = world.belay(&["doctor", "--json"]).raw();
     for layer in ["landlock", "namespaces", "cgroups", "store"] {
