@@ -217,10 +217,12 @@ fn begin(workspace: &Workspace<'_>, args: &Args) -> Result<Option<String>> {
             return Ok(Some(format!("the first snapshot failed: {why}")));
         }
     }
+    if is_there()? {
+        return Ok(None);
+    }
     // If even that cannot be written, what is printed has to do.
     let _ = workspace.miss(not_yet);
-    // It may have come to be there just now, and then nothing is amiss.
-    Ok((!is_there()?).then(|| not_yet.to_owned()))
+    Ok(Some(not_yet.to_owned()))
 }
 
 /// Looks whether belay's hooks are still in the settings of Claude Code.
