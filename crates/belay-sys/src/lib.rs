@@ -6,6 +6,7 @@
 
 mod bell;
 mod beside;
+pub mod bpf;
 pub mod btrfs;
 mod cgroup;
 mod dir;

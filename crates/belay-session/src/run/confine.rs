@@ -110,6 +110,11 @@ impl HeldCommand {
         }
     }
 
+    /// Whether it was born in the run's group.
+    pub(super) fn is_in_group(&self) -> bool {
+        matches!(self, HeldCommand::Free(held) if held.is_in_group())
+    }
+
     /// Where the calls that its jail refuses are told.
     pub(super) fn take_refusals(&mut self) -> Option<belay_jail::Refusals> {
         match self {
