@@ -29,8 +29,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    #[command(visible_alias = "ls")]
     List(ListArgs),
     Prune(PruneArgs),
+    #[command(visible_alias = "rm")]
     Delete(DeleteArgs),
 }
 
@@ -84,7 +86,7 @@ struct PruneArgs {
     budget: Option<u64>,
 
     /// Only show what would be deleted
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask
@@ -101,7 +103,7 @@ struct DeleteArgs {
     snapshots: Vec<String>,
 
     /// Only show what would be deleted
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask

@@ -149,6 +149,14 @@ pub(super) fn note(what: &What) -> Option<String> {
         What::Degraded(degraded) => Some(format!("weaker: {}: {}", text(&degraded.layer), text(&degraded.why))),
         What::Denied(denied) => Some(past::denied(denied)),
         What::Storm(storm) => Some(past::storm(storm)),
+        What::McpCall(call) => {
+            let (tool, why) = (text(&call.tool), call.error.as_ref().map(|why| format!(": refused: {}", text(why))));
+            Some(format!(
+                "tool {tool}, {}{}",
+                quantity::took(Duration::from_millis(call.duration_ms)),
+                why.unwrap_or_default()
+            ))
+        }
         What::RunEnded(ended) => {
             let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
             let end = match ended.ended {
