@@ -108,6 +108,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, on_interrupt, survive_terminal, suspend_job,
-    suspend_self, terminal_size, wait_readable,
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, on_interrupt, survive_terminal,
+    suspend_job, suspend_self, terminal_size, wait_readable,
 };
