@@ -10,11 +10,13 @@ mod client;
 mod confine;
 mod console;
 mod control;
+mod gaps;
 mod halt;
 mod held;
 mod journal;
 mod lost;
 mod passers;
+mod progress;
 mod record;
 mod refusals;
 mod seat;
@@ -41,15 +43,16 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
-pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
+pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run, talk_to_run};
 pub use client::{RunClient, inherited};
 pub(crate) use confine::policy_at;
+pub use confine::try_cgroup;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub(crate) use still::Still;
-pub use wire::{Answer, Deed, Farewell, Frame, Request};
+pub use wire::{Answer, Deed, Farewell, Frame, Request, Step};
 pub(crate) use wire::{read_frame, write_text};
 
 /// Whatever wakes the loop.
