@@ -5,7 +5,9 @@
 //! recorded twice, however often it is told.
 
 mod broken_off;
+mod called;
 mod memory;
+mod news;
 mod put_back;
 mod record;
 mod unhooked;
@@ -120,6 +122,13 @@ impl Workspace<'_> {
                 None => std::thread::sleep(TURN_LOOK),
             }
         }
+    }
+
+    /// Whether somebody is being heard at this moment.
+    pub fn is_hearing(&self) -> Result<bool> {
+        let lock = self.file("agents.lock");
+        let held = self.home.disk().lock(&lock, LockMode::Exclusive, false).map_err(Error::disk("lock", &lock))?;
+        Ok(held.is_none())
     }
 
     /// The same, some time after it was told; `unchanged` says that at that time the files were as in the latest snapshot.
@@ -302,6 +311,7 @@ fn told(snapshot: &Snapshot, command: Option<u64>, took: Duration) -> Event {
         by_dirty_set: false,
         command,
         root: Some(snapshot.root.to_hex()),
+        gaps: snapshot.gaps,
         failed: None,
     };
     Event::new(At::from(snapshot.created_at), What::Snapshot(taken))

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -30,6 +30,9 @@ pub(super) struct Control {
     wakes: Sender<Wake>,
     /// Where keys go.
     terminal: Option<Arc<File>>,
+    /// Set by whoever wants it stopped before the loop takes requests.
+    stop: &'static AtomicBool,
+    is_preparing: Arc<AtomicBool>,
 }
 
 struct Client {
@@ -69,9 +72,26 @@ fn fetters(process: &str) -> Option<[u64; 2]> {
     Some([number("NoNewPrivs:"), number("Seccomp_filters:")])
 }
 
+/// Whether a request means that the run is to end.
+fn is_end(request: &Request) -> bool {
+    use rustix::process::Signal;
+    match request {
+        Request::Stop { .. } => true,
+        Request::Signal(signal) => [Signal::INT, Signal::QUIT, Signal::TERM].iter().any(|one| one.as_raw() == *signal),
+        _ => false,
+    }
+}
+
 impl Control {
-    pub(super) fn new(wakes: Sender<Wake>, terminal: Option<Arc<File>>) -> Control {
-        Control { clients: Arc::default(), next: Arc::new(AtomicU64::new(1)), wakes, terminal }
+    pub(super) fn new(wakes: Sender<Wake>, terminal: Option<Arc<File>>, stop: &'static AtomicBool) -> Control {
+        let is_preparing = Arc::new(AtomicBool::new(true));
+        Control { clients: Arc::default(), next: Arc::new(AtomicU64::new(1)), wakes, terminal, stop, is_preparing }
+    }
+
+    /// From now on the loop answers; whether somebody wanted it stopped before.
+    pub(super) fn end_preparing(&self) -> bool {
+        self.is_preparing.store(false, Ordering::SeqCst);
+        self.stop.load(Ordering::SeqCst)
     }
 
     /// Takes connections in the run's directory until the process ends.
@@ -117,6 +137,10 @@ impl Control {
                 }
                 (Frame::Data(_), None) => {}
                 (Frame::Text(request), _) => {
+                    if is_end(&request) && self.is_preparing.load(Ordering::SeqCst) {
+                        // There is no command yet that it could be passed on to, and there will be none.
+                        self.stop.store(true, Ordering::SeqCst);
+                    }
                     if self.wakes.send(Wake::Request(id, request)).is_err() {
                         return;
                     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::jsonc::{self, Fault};
-use super::plan::{Content, Entry, File, How, MARK, is_ours};
+use super::plan::{Content, Entry, File, How, MARK, is_belay, is_ours};
 use crate::error::{Failure, Result};
 use crate::view;
 
@@ -82,11 +82,24 @@ fn put_in(text: &str, entries: &[Entry]) -> Result<String, Fault> {
                 jsonc::push(&cleared, place, &entry.value)?
             }
             (_, Some(present)) if present == entry.value => text,
-            (How::SetIfFree, Some(present)) if !is_ours(&present) => text,
+            (How::SetIfFree | How::Serve, Some(present)) if !is_ours(&present) => text,
+            (How::Serve, Some(present)) => jsonc::set(&text, place, &renewed(present, &entry.value))?,
             _ => jsonc::set(&text, place, &entry.value)?,
         };
     }
     Ok(text)
+}
+
+/// A server of ours as somebody left it, called by the path that belay has now.
+fn renewed(mut present: Value, wanted: &Value) -> Value {
+    match (present.get_mut("command"), wanted.get("command")) {
+        (Some(Value::Array(words)), Some(Value::Array(own))) if !words.is_empty() && !own.is_empty() => {
+            words[0] = own[0].clone();
+        }
+        (Some(command), Some(own)) => *command = own.clone(),
+        _ => return wanted.clone(),
+    }
+    present
 }
 
 fn take_out(text: &str, entries: &[Entry]) -> Result<String, Fault> {
@@ -129,7 +142,17 @@ fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<
         return Ok(text.to_owned());
     }
     let rest = without_block(text);
-    let is_taken = parsed.get(table[0]).and_then(|outer| outer.get(table[1])).is_some();
+    let present = parsed.get(table[0]).and_then(|outer| outer.get(table[1]));
+    let is_taken = present.is_some();
+    let command = present.and_then(|present| present.get("command")?.as_str()).filter(|command| is_belay(command));
+    if let Some(command) = command {
+        // What somebody made of it stays; only the program is renewed, where the block is still ours.
+        let line = |command: &str| format!("command = {}\n", Value::from(command));
+        let own = block.lines().find_map(|line| line.strip_prefix("command = "));
+        let own = own.and_then(|own| serde_json::from_str::<String>(own).ok()).unwrap_or_default();
+        let is_ours = rest != text;
+        return Ok(if is_ours { text.replacen(&line(command), &line(&own), 1) } else { text.to_owned() });
+    }
     if is_taken && rest == text {
         return Err(
             Failure::refused(format!("{} has a [{}.{}] of its own", view::path(path), table[0], table[1])).untouched()
