@@ -62,8 +62,30 @@ pub enum What {
     Denied(Denied),
     /// Many paths were deleted within a short time.
     Storm(Storm),
+    /// An agent called a tool of a server.
+    McpCall(McpCall),
     /// The run ended; its last event.
     RunEnded(RunEnded),
+}
+
+/// A call of a tool that an agent was offered over MCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpCall {
+    /// The server.
+    pub server: String,
+    /// The method of the protocol.
+    pub method: String,
+    /// The tool.
+    pub tool: String,
+    /// The beginning of what it was called with.
+    pub request: String,
+    /// The beginning of what it answered.
+    pub response: String,
+    /// Why it was not done; none if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it took.
+    pub duration_ms: u64,
 }
 
 /// The beginning of a run.

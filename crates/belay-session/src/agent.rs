@@ -5,7 +5,9 @@
 //! recorded twice, however often it is told.
 
 mod broken_off;
+mod called;
 mod memory;
+mod news;
 mod put_back;
 mod record;
 mod unhooked;
@@ -122,6 +124,13 @@ impl Workspace<'_> {
         }
     }
 
+    /// Whether somebody is being heard at this moment.
+    pub fn is_hearing(&self) -> Result<bool> {
+        let lock = self.file("agents.lock");
+        let held = self.home.disk().lock(&lock, LockMode::Exclusive, false).map_err(Error::disk("lock", &lock))?;
+        Ok(held.is_none())
+    }
+
     /// The same, some time after it was told; `unchanged` says that at that time the files were as in the latest snapshot.
     pub(crate) fn hear_after(&self, word: &AgentWord, unchanged: bool, work: Work<'_>) -> Result<Heard> {
         self.listen(word, Ear { work, unchanged, again: false })
@@ -168,8 +177,9 @@ impl Workspace<'_> {
             cause: Cause { trigger: Some(shown), ..memory.cause() },
             ..SnapshotRequest::default()
         };
+        let begun = Instant::now();
         let snapshot = self.snapshot(&request, ear.work)?.snapshot;
-        let mut events = vec![told(&snapshot, None)];
+        let mut events = vec![told(&snapshot, None, begun.elapsed())];
         events
             .extend(broken_off.map(|broken| Event::new(At::from(snapshot.created_at), What::Degraded(broken.said()))));
         self.write_down(memory, events, false)?;
@@ -193,6 +203,7 @@ impl Workspace<'_> {
         let is_written = written.as_ref().is_some_and(|(_, last)| *last == argv);
         memory.commands = written.map_or(memory.commands, |(last, _)| last) + u64::from(!is_written);
         let number = memory.commands;
+        let begun = Instant::now();
         let snapshot = self.if_changed(memory, memory.number_of(number), &format!("before {tool}: {what}"), ear)?;
         let at = At::from(self.home.options.clock.now());
         let exec = Exec {
@@ -208,7 +219,7 @@ impl Workspace<'_> {
         };
         let mut events = Vec::new();
         events.extend((!is_written).then(|| Event::new(at, What::Exec(exec))));
-        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None)));
+        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None, begun.elapsed())));
         memory.open.push(OpenCall { id: id.clone(), number, at: at.timestamp(), what: format!("{tool}: {what}") });
         self.write_down(memory, events, false)?;
         Ok(Heard { snapshot, turn: memory.turn, again: false })
@@ -218,6 +229,8 @@ impl Workspace<'_> {
         self.begin_session(memory, word)?;
         let Some(call) = memory.close(id) else { return self.hear_other(memory, "a tool call", ear) };
         let before = self.timeline()?.latest().cloned();
+        // The call was over before it was told of, and so before what is captured now.
+        let (now, begun) = (self.home.options.clock.now(), Instant::now());
         let snapshot = self.if_changed(memory, memory.number_of(call.number), &call.what, ear)?;
         let mut events = Vec::new();
         if let (Some(before), Some(after)) = (&before, &snapshot) {
@@ -229,9 +242,8 @@ impl Workspace<'_> {
             let at = At::from_unix_nanos(after.created_at.as_nanosecond() - 1);
             events.extend(told.take(CHANGES_MAX).map(|change| Event::new(at, What::File(change_of(change, by)))));
         }
-        let now = self.home.options.clock.now();
         let duration_ns = u64::try_from(now.duration_since(call.at).as_nanos()).unwrap_or_default();
-        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, Some(call.number))));
+        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, Some(call.number), begun.elapsed())));
         let exit = Exit { command: call.number, pid: 0, ended: Ended::Code(i32::from(failed)), duration_ns };
         events.push(Event::new(At::from(now), What::Exit(exit)));
         self.write_down(memory, events, false)?;
@@ -251,8 +263,9 @@ impl Workspace<'_> {
             cause: Cause { trigger: Some("the end of the turn".to_owned()), ..memory.cause() },
             ..SnapshotRequest::default()
         };
+        let begun = Instant::now();
         let snapshot = self.snapshot(&request, ear.work)?.snapshot;
-        self.write_down(memory, vec![told(&snapshot, None)], true)?;
+        self.write_down(memory, vec![told(&snapshot, None, begun.elapsed())], true)?;
         self.update_session(memory, &snapshot)?;
         Ok(Heard { snapshot: Some(snapshot), turn: memory.turn, again: false })
     }
@@ -284,16 +297,17 @@ impl Workspace<'_> {
     }
 }
 
-fn told(snapshot: &Snapshot, command: Option<u64>) -> Event {
+fn told(snapshot: &Snapshot, command: Option<u64>, took: Duration) -> Event {
+    let turn = snapshot.cause.turn.filter(|_| snapshot.kind == Kind::Turn);
     let taken = SnapshotTaken {
         snapshot: Some(snapshot.id.clone()),
         kind: snapshot.kind.name().to_owned(),
         origin: "auto".to_owned(),
-        name: snapshot.label.clone(),
+        name: snapshot.label.clone().or(turn.map(|turn| format!("@turn-{turn}"))),
         slot: snapshot.slot,
         files: snapshot.files,
         stored_bytes: snapshot.size_delta,
-        took_us: 0,
+        took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         by_dirty_set: false,
         command,
         root: Some(snapshot.root.to_hex()),

@@ -93,7 +93,7 @@ pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
-    Step, TerminalSize, ask_run, inherited, lead_session, supervise,
+    Step, TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -109,6 +109,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, on_interrupt, survive_terminal, suspend_job,
-    suspend_self, terminal_size, wait_readable,
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt,
+    survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
 };

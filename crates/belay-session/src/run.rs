@@ -43,9 +43,10 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
-pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
+pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run, talk_to_run};
 pub use client::{RunClient, inherited};
 pub(crate) use confine::policy_at;
+pub use confine::try_cgroup;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};

@@ -14,7 +14,7 @@ use std::time::Duration;
 use belay_session::event::{Decision, Storm};
 use belay_session::{
     Answer, Farewell, Frame, RawMode, Request, RunClient, RunRecord, Step, TerminalSize, catch_signals, is_foreground,
-    suspend_job, suspend_self, terminal_size, wait_readable,
+    is_hung_up, suspend_job, suspend_self, terminal_size, wait_readable,
 };
 
 /// Ctrl-], which detaches when it is typed three times in a row.
@@ -233,6 +233,11 @@ fn pass_signals(
                     return;
                 }
                 SIGHUP => {
+                    detach(&shared, &client);
+                    return;
+                }
+                // A shell whose terminal closes asks its stopped jobs to end as well.
+                SIGTERM if keys.as_ref().is_some_and(is_hung_up) => {
                     detach(&shared, &client);
                     return;
                 }

@@ -67,7 +67,11 @@ fn line(argv: &[Raw]) -> String {
 pub(super) fn log(call: &Call<'_>) -> Result<Reply> {
     let home = call.workspace.home();
     let of_workspace = |run: &RunRecord| run.workspace == call.workspace.id();
-    let run = home.find_run(call.arguments.text("run"), &of_workspace)?;
+    let name = call.arguments.text("run");
+    let run = home.find_run(name, &of_workspace)?;
+    if !of_workspace(&run) {
+        return Err(belay_session::Error::UnknownRun(name.unwrap_or_default().to_owned()).into());
+    }
     let journal = home.journal(&run)?;
     let counts = journal.change_counts()?;
     let commands = journal.commands()?;

@@ -92,6 +92,16 @@ impl Memory {
         }
     }
 
+    /// The name of its file.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// When it was last heard of.
+    pub(super) fn last_heard(&self) -> Option<Timestamp> {
+        self.heard.last().map(|(_, at)| *at)
+    }
+
     /// Whether a turn is under way, and no tool call in it.
     pub(super) fn is_between_calls(&self) -> bool {
         self.turn.is_some() && !self.resting && self.open.is_empty()
@@ -168,7 +178,7 @@ impl Memory {
     }
 }
 
-fn file_of(workspace: &Workspace<'_>, session: &str) -> String {
+pub(super) fn file_of(workspace: &Workspace<'_>, session: &str) -> String {
     let key = blake3::hash(session.as_bytes()).to_hex();
     workspace.file(&format!("agents/{}", &key[..24]))
 }

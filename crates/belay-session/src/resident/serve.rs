@@ -251,7 +251,7 @@ impl<'a> Helper<'a> {
                 self.leave();
                 return Err(Told::Leaving);
             }
-            "standing" => return Err(Told::Standing(self.standing())),
+            "standing" => return Err(Told::Standing(Box::new(self.standing()))),
             _ => {}
         }
         let version = text("version");
@@ -281,6 +281,7 @@ impl<'a> Helper<'a> {
         let directory = Path::new(std::ffi::OsStr::from_bytes(letter.directory.bytes()));
         let holder = self.residence.home.holder(directory).map_err(|error| chain(&error))?;
         match letter.want {
+            Want::Hear(word) if workspace.has_news(&word) => Err("there is something to tell the agent".to_owned()),
             Want::Hear(word) if holder.as_deref() == Some(workspace.id()) => Ok((workspace, word)),
             _ => Err("the directory is of another workspace".to_owned()),
         }

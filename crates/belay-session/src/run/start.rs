@@ -139,10 +139,8 @@ impl Supervisor<'_> {
         let work = Work { progress: &progress, stop: self.stop };
         let (tracer, journal, taken, born) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
-            let journal = scope.spawn(|| {
-                record.save(workspace.home().disk(), true)?;
-                journal::create(workspace.home(), record)
-            });
+            let saved = scope.spawn(|| record.save(workspace.home().disk(), true));
+            let journal = scope.spawn(|| journal::create(workspace.home(), record));
             let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, work)));
             // By this thread, since the command ends with the one that bore it. Where the system lets only ancestors trace unasked,
             // it must know its tracer; root may trace whom it likes.
@@ -151,7 +149,9 @@ impl Supervisor<'_> {
             let tracer = tracer.join().expect("a tracer does not panic");
             let pid = tracer.as_ref().ok().and_then(Tracer::tracer_pid);
             let born = early.or_else(|| bear(pid));
-            (tracer, journal.join(), taken.join(), born)
+            let saved = saved.join().expect("a record does not panic");
+            let journal = journal.join().expect("a journal does not panic");
+            (tracer, saved.and(journal), taken.join(), born)
         });
         match tracer {
             Ok(tracer) => {
@@ -163,7 +163,7 @@ impl Supervisor<'_> {
                 degraded.push(Degraded { layer: "exec".into(), why: format!("nothing is traced: {why}") });
             }
         }
-        self.journal = Some(journal.expect("a journal does not panic")?);
+        self.journal = Some(journal?);
         later.into_iter().for_each(|ask| self.captures.ask(ask));
         if let Some(layer) = settings.disabled_by() {
             let why = format!("none is taken, so nothing can be taken back: snapshots.disabled, {}", layer.name());

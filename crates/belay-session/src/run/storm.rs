@@ -332,7 +332,7 @@ fn restore(snapshot: &str, root: &Raw, paths: &[Vec<u8>]) -> AgentCall {
     let mut argv: Vec<Raw> =
         ["restore", "-y", "-q", "--mtime", "exact", snapshot, "--"].into_iter().map(Raw::from).collect();
     argv.extend(paths.iter().map(|path| Raw::from(path.as_slice())));
-    AgentCall { argv, cwd: root.clone(), color: false }
+    AgentCall { argv, cwd: root.clone(), ..AgentCall::default() }
 }
 
 fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<String> {
@@ -340,6 +340,7 @@ fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<S
         Ok(AgentAnswer::Done { code: 0, .. }) => None,
         Ok(AgentAnswer::Done { err, .. }) => Some(err.lossy().lines().next().unwrap_or("it failed").to_owned()),
         Ok(AgentAnswer::Refused(why)) => Some(why.clone()),
+        Ok(AgentAnswer::Piped) => Some("it answers what nobody asked".to_owned()),
         Err(error) => Some(error.to_string()),
     }
 }

@@ -338,11 +338,17 @@ impl<'w> Supervisor<'w> {
                 self.control.answer(client, &Answer::Thawed);
             }
             Request::Decide(decision) => self.decide(decision),
-            Request::Status => {
-                self.record.totals = self.tally.totals;
-                self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
+            Request::Called(call) => {
+                self.happened(vec![self.event(What::McpCall(*call))]);
+                self.report(client);
             }
+            Request::Status => self.report(client),
         }
+    }
+
+    fn report(&mut self, client: u64) {
+        self.record.totals = self.tally.totals;
+        self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
     }
 
     fn freeze(&mut self, client: u64) {

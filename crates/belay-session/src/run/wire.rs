@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 
-use belay_event::{Decision, Rewound, Storm};
+use belay_event::{Decision, McpCall, Rewound, Storm};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,8 @@ pub enum Request {
     Status,
     /// What to do about a storm of deletions that is held.
     Decide(Decision),
+    /// To record that a tool of belay's was called.
+    Called(Box<McpCall>),
 }
 
 /// What a run tells a client.

@@ -41,8 +41,8 @@ pub(crate) struct Entry {
 pub(crate) enum How {
     /// As one more element of a list.
     Push,
-    /// At its place, whatever is there.
-    Set,
+    /// At its place; what somebody made of it there stays, and only the program in it is renewed.
+    Serve,
     /// At its place, unless somebody else's is there.
     SetIfFree,
 }
@@ -93,7 +93,10 @@ pub(crate) fn files(agent: Agent, ground: &Ground<'_>) -> Vec<File> {
         }
         Agent::Codex => vec![
             entries(ground.project.unwrap_or(ground.home).join(".codex/hooks.json"), codex(ground)),
-            File { path: home(".codex/config.toml"), content: codex_server(ground) },
+            File {
+                path: ground.project.unwrap_or(ground.home).join(".codex/config.toml"),
+                content: codex_server(ground),
+            },
         ],
         Agent::Gemini => {
             let server = json!({ "command": ground.belay, "args": ["mcp"], "trust": false });
@@ -110,18 +113,23 @@ pub(crate) fn files(agent: Agent, ground: &Ground<'_>) -> Vec<File> {
         }
         Agent::Opencode => {
             let server = json!({ "type": "local", "command": [ground.belay, "mcp"], "enabled": true });
+            let (plugins, settings) = match ground.project {
+                Some(project) => (project.join(".opencode/plugins"), project.join("opencode.json")),
+                None => (home(".config/opencode/plugins"), home(".config/opencode/opencode.json")),
+            };
             vec![
-                File { path: home(".config/opencode/plugins/belay.js"), content: Content::Whole(plugin(ground)) },
-                entries(home(".config/opencode/opencode.json"), vec![mcp(&["mcp", "belay"], server)]),
+                File { path: plugins.join("belay.js"), content: Content::Whole(plugin(ground)) },
+                entries(settings, vec![mcp(&["mcp", "belay"], server)]),
             ]
         }
         Agent::Copilot => {
             let server = json!({ "type": "local", "command": ground.belay, "args": ["mcp"], "tools": ["*"] });
             let servers = entries(home(".copilot/mcp-config.json"), vec![mcp(&["mcpServers", "belay"], server)]);
-            let hooks = ground
-                .project
-                .map_or_else(|| home(".copilot/hooks/belay.json"), |project| project.join(".github/hooks/belay.json"));
-            vec![servers, entries(hooks, copilot(ground))]
+            match ground.project {
+                // Its tools are set up for a person, never for a project.
+                Some(project) => vec![entries(project.join(".github/hooks/belay.json"), copilot(ground))],
+                None => vec![servers, entries(home(".copilot/hooks/belay.json"), copilot(ground))],
+            }
         }
     }
 }
@@ -135,6 +143,14 @@ pub(crate) fn trace(agent: Agent) -> &'static str {
         Agent::Cursor => ".cursor",
         Agent::Opencode => ".config/opencode",
         Agent::Copilot => ".copilot",
+    }
+}
+
+/// The program by which an agent is started.
+pub(crate) fn program_of(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Cursor => "cursor-agent",
+        other => other.name(),
     }
 }
 
@@ -162,7 +178,7 @@ pub(crate) fn is_ours(value: &Value) -> bool {
     }
 }
 
-fn is_belay(program: &str) -> bool {
+pub(crate) fn is_belay(program: &str) -> bool {
     let bare = program.trim_matches(['\'', '"', ' ']);
     bare.rsplit('/').next() == Some("belay")
 }
@@ -174,7 +190,7 @@ fn quoted(program: &str) -> String {
 }
 
 fn mcp(place: &[&'static str], value: Value) -> Entry {
-    Entry { place: place.to_vec(), value, how: How::Set }
+    Entry { place: place.to_vec(), value, how: How::Serve }
 }
 
 fn hook(event: &'static str, value: Value) -> Entry {

@@ -41,12 +41,16 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Style {
     /// Count changed lines instead of showing them
-    #[arg(long, conflicts_with = "name_only")]
+    #[arg(long, conflicts_with_all = ["name_only", "name_status"])]
     pub(crate) stat: bool,
 
     /// Only name what changed
     #[arg(long)]
     pub(crate) name_only: bool,
+
+    /// Only name what changed, each with the letter that `belay status` gives it
+    #[arg(long, conflicts_with = "name_only")]
+    pub(crate) name_status: bool,
 
     /// Show each file of a `.git` that came or went as a whole, too
     #[arg(long)]
@@ -64,7 +68,7 @@ pub(crate) struct Style {
 impl Args {
     /// Whether content is shown, and not only the names of what differs.
     pub(crate) fn shows_content(&self) -> bool {
-        !self.style.stat && !self.style.name_only
+        !self.style.stat && !self.style.name_only && !self.style.name_status
     }
 }
 
@@ -157,6 +161,10 @@ pub(crate) fn write(
     let changes = without_filled_directories(changes);
     if style.name_only {
         return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(change).name())?));
+    }
+    if style.name_status {
+        let line = |change: &Change| format!("{} {}", view::letter(Line::from(change).what), Line::from(change).name());
+        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", line(change))?));
     }
     if style.stat {
         return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };

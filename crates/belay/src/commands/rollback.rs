@@ -49,7 +49,7 @@ impl Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
     /// Only show what would be done
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 
     /// Do not ask

@@ -33,6 +33,13 @@ pub(crate) struct Args {
     run: Option<String>,
 }
 
+impl Args {
+    /// Whether an agent may ask for this from inside its run.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        self.run.is_none()
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   belay show

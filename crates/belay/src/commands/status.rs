@@ -21,13 +21,18 @@ use crate::{past, summary};
 pub(crate) struct Args {
     /// Name every changed and every unprotected path, instead of the first few
     #[arg(short, long)]
-    all: bool,
+    pub(crate) all: bool,
+
+    /// Only name what changed, a letter and a path a line
+    #[arg(short, long)]
+    pub(crate) short: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   belay status
   belay status --all
+  belay status --short
   belay status --json | jq .changed
 
 Letters:
@@ -59,6 +64,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.warn(format_args!("{} is damaged at byte {}: {}", damage.file, damage.offset, damage.detail));
     }
     let mut out = context.ui.paged();
+    if args.short {
+        let lines = changes::collapse(status.changes.iter().map(changes::Line::from));
+        lines.iter().try_for_each(|line| writeln!(out, "{} {}", view::letter(line.what), line.name()))?;
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let lines_max = if args.all { usize::MAX } else { LINES_MAX };
     write(&mut out, &workspace, &status, lines_max)?;
     write_runs(&mut out, &home, &runs)?;

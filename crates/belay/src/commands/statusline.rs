@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::{Resident, Told, Want, Workspace};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::agents::Agent;
 use crate::commands::hook::settings_fault;
@@ -32,6 +32,28 @@ Examples:
 
 /// Prints the line.
 pub(crate) fn run(context: &Context<'_>, _args: Args) -> Result<ExitCode> {
+    let (good, bad, caution) = (style::GOOD, style::BAD, style::CAUTION);
+    // Whoever shows the line shows nothing of one that fails, and nothing looks like all is well.
+    let line = found(context).unwrap_or_else(|failure| {
+        let why: String = printable(failure.line().as_bytes()).chars().take(2 * WHY_CHARS_MAX).collect();
+        format!("{bad}●{bad:#} belay: not protected: {why}")
+    });
+    let mut out = context.ui.out();
+    if context.ui.json {
+        let begins = |style: anstyle::Style| line.starts_with(&style.to_string());
+        let states = [(good, "good"), (caution, "caution"), (bad, "bad")];
+        let state = states.into_iter().find(|(style, _)| begins(*style)).map_or("bad", |(_, state)| state);
+        let text = anstream::adapter::strip_str(&line).to_string();
+        out.json(&json!({ "state": state, "line": text.trim_start_matches("● ") }))?;
+    } else {
+        writeln!(out, "{line}")?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The line.
+fn found(context: &Context<'_>) -> Result<String> {
     let home = context.home()?;
     let told = told();
     let directory = match told.directory {
@@ -39,20 +61,16 @@ pub(crate) fn run(context: &Context<'_>, _args: Args) -> Result<ExitCode> {
         None => context.directory()?,
     };
     let found = home.find(&directory, &context.sources()?)?;
-    let line = match &found {
+    match &found {
         Some(workspace) => match alarm(context, workspace) {
-            Some(alarm) => alarm,
-            None => line(context, workspace, told.session.as_deref())?,
+            Some(alarm) => Ok(alarm),
+            None => line(context, workspace, told.session.as_deref()),
         },
         None => {
             let bad = style::BAD;
-            format!("{bad}●{bad:#} belay: not protected yet")
+            Ok(format!("{bad}●{bad:#} belay: not protected yet"))
         }
-    };
-    let mut out = context.ui.out();
-    writeln!(out, "{line}")?;
-    out.finish()?;
-    Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// What Claude Code says on standard input.

@@ -8,6 +8,7 @@ mod conformance;
 mod controller;
 mod demo;
 mod diff;
+mod doors;
 mod ephemeral;
 mod erasing;
 mod forks;

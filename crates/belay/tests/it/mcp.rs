@@ -264,3 +264,31 @@ fn a_path_of_any_bytes_is_named_as_the_tools_show_it() {
     let refused = client.refused("snapshots_revert", json!({"path": "a\\x00b"}));
     assert!(refused.contains("NUL"), "{refused}");
 }
+
+#[test]
+fn calls_are_recorded_with_the_run_or_conversation_that_they_belong_to() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let said = json!({ "session_id": "s", "cwd": world.workspace.path(), "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+    crate::hooks::tell(&mut world, "claude", &said);
+    let mut outside = client(&world);
+    outside.ok("snapshots_create", json!({"name": "first"}));
+    outside.refused("snapshots_create", json!({"name": "first"}));
+    assert!(outside.end().1);
+    let columns =
+        "select server, method, tool, request_preview, decision, error is null as fine from mcp_calls order by id";
+    let rows = world.ok(&["sql", "@latest", columns]);
+    assert!(rows.contains("snapshots_create") && rows.contains("allowed") && rows.contains("refused"), "{rows}");
+    assert!(rows.contains("{\"name\":\"first\"}"), "{rows}");
+    let words = ["run", "-q", "--isolation", "none", "--", env!("CARGO_BIN_EXE_belay"), "mcp"];
+    let mut inside = Client::greet(world.command(&words), CURRENT).0;
+    inside.ok("snapshots_list", json!({}));
+    inside.ok("belay_status", json!({}));
+    assert!(inside.end().1);
+    let rows = world.ok(&["sql", "@latest", columns]);
+    assert!(rows.contains("snapshots_list") && rows.contains("belay_status"), "{rows}");
+    assert!(!rows.contains("snapshots_create"), "{rows}");
+    let ran = world.belay(&["audit", "verify"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    world.belay(&["stop", "--helper"]);
+}

@@ -124,17 +124,14 @@ pub(super) fn note(what: &What) -> Option<String> {
     match what {
         What::Snapshot(taken) => Some(match (&taken.snapshot, &taken.failed) {
             (Some(id), _) => {
-                // Hooks do not tell how long it took.
-                let took = Some(taken.took_us).filter(|took| *took > 0);
-                let took =
-                    took.map(|took| format!(", {}", quantity::took(Duration::from_micros(took)))).unwrap_or_default();
+                let took = quantity::took(Duration::from_micros(taken.took_us));
                 let name = taken.name.as_ref().map(|name| format!(" ({})", text(name))).unwrap_or_default();
                 let lacks = if taken.gaps > 0 {
                     format!(", lacks {}", quantity::count(taken.gaps, "path"))
                 } else {
                     String::new()
                 };
-                format!("snapshot {}{name}, {}{took}{lacks}", text(id), text(&taken.kind))
+                format!("snapshot {}{name}, {}, {took}{lacks}", text(id), text(&taken.kind))
             }
             (None, why) => format!("no snapshot ({}): {}", text(&taken.kind), text(why.as_deref().unwrap_or("failed"))),
         }),
@@ -152,6 +149,14 @@ pub(super) fn note(what: &What) -> Option<String> {
         What::Degraded(degraded) => Some(format!("weaker: {}: {}", text(&degraded.layer), text(&degraded.why))),
         What::Denied(denied) => Some(past::denied(denied)),
         What::Storm(storm) => Some(past::storm(storm)),
+        What::McpCall(call) => {
+            let (tool, why) = (text(&call.tool), call.error.as_ref().map(|why| format!(": refused: {}", text(why))));
+            Some(format!(
+                "tool {tool}, {}{}",
+                quantity::took(Duration::from_millis(call.duration_ms)),
+                why.unwrap_or_default()
+            ))
+        }
         What::RunEnded(ended) => {
             let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
             let end = match ended.ended {
