@@ -16,6 +16,9 @@ use std::time::Duration;
 use super::Wake;
 use super::wire::{Answer, Frame, Request, read_frame, write_data, write_text};
 
+/// Ctrl-C and Ctrl-backslash, as a terminal has them that no program has set up yet.
+const END_KEYS: [u8; 2] = [0x03, 0x1c];
+
 /// Room for what the kernel says of a process.
 const STATUS_BYTES: usize = 8192;
 
@@ -131,6 +134,9 @@ impl Control {
         while let Ok(Some(frame)) = read_frame::<Request>(from) {
             match (frame, &self.terminal) {
                 (Frame::Data(keys), Some(terminal)) => {
+                    if keys.iter().any(|key| END_KEYS.contains(key)) && self.is_preparing.load(Ordering::SeqCst) {
+                        self.stop.store(true, Ordering::SeqCst);
+                    }
                     if (&**terminal).write_all(&keys).is_err() {
                         return;
                     }

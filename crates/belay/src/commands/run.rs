@@ -121,7 +121,7 @@ Examples:
 Keys: Ctrl-] three times in a row leaves the run going on without you; `belay attach` comes back.
 
 Exit codes: CMD's own; 128 and the signal's number if a signal ended it; 125 if belay itself failed;
-126 if CMD cannot be executed; 127 if it cannot be found.";
+126 if CMD cannot be executed; 127 if it cannot be found; 130 if it was interrupted before CMD began.";
 
 const SIGHUP: i32 = 1;
 const SIGINT: i32 = 2;

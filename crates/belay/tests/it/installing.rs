@@ -271,17 +271,21 @@ fn what_somebody_made_of_a_server_stays_and_only_the_program_is_renewed() {
 #[test]
 fn what_is_written_for_a_project_is_written_nowhere_else() {
     let mut world = World::new();
-    for agent in ["claude", "codex", "gemini", "cursor", "opencode", "copilot"] {
+    for (agent, files) in [
+        ("claude", [".claude/settings.json", ".mcp.json"]),
+        ("codex", [".codex/hooks.json", ".codex/config.toml"]),
+        ("gemini", [".gemini/settings.json"; 2]),
+        ("cursor", [".cursor/hooks.json", ".cursor/mcp.json"]),
+        ("opencode", [".opencode/plugins/belay.js", "opencode.json"]),
+        ("copilot", [".github/hooks/belay.json"; 2]),
+    ] {
         let before = names(world.workspace.base());
         world.ok(&["install", agent, "--project", "--no-probe"]);
         assert_eq!(names(world.workspace.base()), before, "{agent}");
+        files.iter().for_each(|file| assert!(world.has(file), "{file}"));
         let ran = world.belay(&["uninstall", agent, "--project"]);
         assert_eq!(ran.code, 0, "{agent}: {ran}");
-    }
-    for file in
-        [".codex/hooks.json", ".codex/config.toml", ".opencode/plugins", "opencode.json", ".github/hooks/belay.json"]
-    {
-        assert!(world.has(file), "{file}");
+        files.iter().for_each(|file| assert!(!world.has(file), "{file} was not there before"));
     }
 }
 
