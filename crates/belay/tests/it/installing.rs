@@ -291,8 +291,10 @@ fn what_is_written_for_a_project_is_written_nowhere_else() {
 
 /// What is in a home beside belay's own and the workspace.
 fn names(home: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = fs::read_dir(home)
+        .expect("the home is there")
+        .map(|entry| entry.expect("an entry is read").file_name().to_string_lossy().into_owned())
+        .collect();
     names.retain(|name| name.starts_with('.') && name != ".local");
     names.sort();
     names
