@@ -6,6 +6,7 @@
 //! - what did not fit into the ring is counted and told once.
 
 mod decode;
+mod denials;
 mod types;
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,6 +20,8 @@ use crate::error::{Error, Result};
 use crate::options::Group;
 use crate::table::Record;
 use decode::Decoder;
+
+pub use denials::{Denial, Denials, PathArgument};
 
 /// Built by `cargo xtask bpf` from the source beside it.
 static PROGRAMS: &[u8] = aya::include_bytes_aligned!("../bpf/commands.bpf.o");

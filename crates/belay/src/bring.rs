@@ -17,6 +17,8 @@ use crate::view::{self, changes};
 
 /// On a terminal a plan is a screenful; `--dry-run` shows all of it.
 const LINES_MAX: usize = 30;
+/// Files of a new directory that are shown one by one.
+const FILES_MAX: usize = 100;
 
 /// Shows the draft and, with consent, brings it in.
 pub(crate) fn bring(
@@ -123,9 +125,13 @@ pub(crate) fn write_plan(out: &mut dyn Write, draft: &Draft, lines_max: usize) -
         return Ok(());
     }
     writeln!(out, "Bring in {what}:")?;
-    let lines = changes::collapse(draft.changes.iter().map(changes::Line::from));
+    let lines = changes::unfold(draft.changes.iter().map(changes::Line::from), FILES_MAX);
     for line in lines.iter().take(lines_max) {
-        writeln!(out, "  {}", line.plan())?;
+        writeln!(out, "  {}", line.marked_plan())?;
+    }
+    // However long the plan is, these are shown.
+    for line in lines.iter().skip(lines_max).filter(|line| line.is_notable()) {
+        writeln!(out, "  {}", line.marked_plan())?;
     }
     if let Some(more) = lines.len().checked_sub(lines_max).filter(|more| *more > 0) {
         writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;

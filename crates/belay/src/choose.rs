@@ -89,7 +89,7 @@ fn is_filled(change: &Change, next: Option<&Change>) -> bool {
 
 fn as_a_whole(context: &Context<'_>, workspace: &Workspace<'_>, draft: &Draft, change: &Change) -> Result<Decided> {
     let mut out = context.ui.out();
-    writeln!(out, "{}", Line::from(change).plan())?;
+    writeln!(out, "{}", Line::from(change).marked_plan())?;
     if let Some([before, after]) = workspace.texts(draft, &change.path)?.filter(|[before, after]| before != after) {
         let hunks = Hunks::of(&before, &after);
         hunks.groups().iter().try_for_each(|group| hunks.write(&mut out, group))?;
@@ -115,7 +115,8 @@ fn by_hunk(context: &Context<'_>, change: &Change, hunks: &Hunks) -> Result<Deci
     while let Some(group) = todo.pop() {
         let mut out: Out = context.ui.out();
         let heading = style::HEADING;
-        writeln!(out, "{heading}{}{heading:#}", view::relative(&change.path))?;
+        let mark = view::notable::notable(&change.path).map(|who| format!("  ! {who}")).unwrap_or_default();
+        writeln!(out, "{heading}{}{mark}{heading:#}", view::relative(&change.path))?;
         hunks.write(&mut out, &group)?;
         out.finish()?;
         let keys = if group.len() > 1 { "y,n,q,a,d,s,?" } else { "y,n,q,a,d,e,?" };

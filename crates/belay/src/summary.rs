@@ -1,7 +1,7 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Decision, Ended, ExecSource, FileSource, Isolation, Protection};
-use belay_session::{ConfinementEngine, Deed, Farewell, RunRecord, Workspace};
+use belay_session::event::{Decision, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -15,6 +15,8 @@ use crate::ui::width::prose;
 
 /// Commands named in a summary.
 const DEEDS_MAX: usize = 5;
+/// Refused paths in a summary.
+const DENIED_MAX: usize = 8;
 /// Characters of a command in a summary.
 const COMMAND_MAX: usize = 60;
 /// Columns before the further lines of a sentence.
@@ -54,6 +56,10 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
         let line = format!("belay: not in force: {}: {}", one.layer, printable(one.why.as_bytes()));
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
+    for one in protection.degraded.iter().filter(|one| one.layer == "links") {
+        let line = format!("belay: {}", printable(one.why.as_bytes()));
+        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+    }
     if let Some(weaker) = weaker(protection) {
         let line = format!("belay: weaker than it could be: {weaker}; `belay show` says more");
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
@@ -77,7 +83,7 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     };
     let mut all: Vec<&str> = Vec::new();
     let is_free = protection.isolation == Isolation::None;
-    let is_told = |layer: &str| layer == "limits" || (layer == "jail" && is_free);
+    let is_told = |layer: &str| matches!(layer, "limits" | "links") || (layer == "jail" && is_free);
     for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
         let words = words(&one.layer);
         if !all.contains(&words) {
@@ -175,6 +181,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
             printable(first.as_bytes())
         ));
     }
+    say_denied(context, farewell);
     say_left(context, run, &farewell.left);
     if let Some(snapshot) = run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
         // By its id: `@pre-run` means another one after the next run.
@@ -182,6 +189,32 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         ui.say(format_args!("{dim}To take it all back: {belay} rollback {snapshot}   what it did: belay log{dim:#}"));
     }
     Ok(())
+}
+
+/// Names the paths that were refused, and the narrowest rules that would have allowed them.
+fn say_denied(context: &Context<'_>, farewell: &Farewell) {
+    let (ui, dim) = (context.ui, style::DIM);
+    for one in farewell.denied.iter().take(DENIED_MAX) {
+        let (what, rule) = past::proposal(one);
+        let who = one.command.map(|number| match one.argv.is_empty() {
+            true => format!(" (#{number})"),
+            false => format!(" (#{number} {})", past::command_line(&one.argv, COMMAND_MAX / 2)),
+        });
+        let line = format!("Refused: {what}{}; {rule}", who.unwrap_or_default());
+        ui.say(format_args!("{dim}{}{dim:#}", prose(&line, INDENT)));
+    }
+    let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;
+    if more > 0 {
+        ui.say(format_args!("{dim}         and {} more; `belay show` names them{dim:#}", count(more, "path")));
+    }
+    let protection = farewell.run.protection.as_ref();
+    let is_unwatched = protection.is_some_and(|now| now.denials == Some(DenialSource::None));
+    // Where all went well nobody asks what was refused.
+    if is_unwatched && farewell.run.exit_code() != Some(0) {
+        ui.say(format_args!(
+            "{dim}If it failed for a path that the jail refuses: that was not watched, --denials does{dim:#}"
+        ));
+    }
 }
 
 fn headline(farewell: &Farewell) -> String {
@@ -226,6 +259,15 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
-        "gaps": farewell.gaps, "refused": farewell.refused, "unrecorded": farewell.unrecorded,
+        "gaps": farewell.gaps, "refused": farewell.refused, "denied": farewell.denied.iter().map(proposal_json).collect::<Vec<_>>(),
+        "denied_more": farewell.denied_more, "unrecorded": farewell.unrecorded,
     })
+}
+
+/// A refused path, with the rule that would allow it.
+pub(crate) fn proposal_json(one: &Proposal) -> Value {
+    let rule = one.flag().map(|flag| json!([flag, one.path]));
+    let mut value = json!(one);
+    value["rule"] = rule.unwrap_or(Value::Null);
+    value
 }

@@ -11,6 +11,7 @@ use belay_event::SnapshotTaken;
 use belay_store::Quiet;
 use belay_trace::Tracer;
 
+use super::links::Name;
 use super::record::RunRecord;
 use crate::backend::BackendChoice;
 use crate::record::{Cause, Kind, Origin, Pool, Snapshot};
@@ -31,6 +32,7 @@ pub(super) struct Job {
 pub(super) struct Done {
     job: Job,
     result: Result<Snapshot, String>,
+    linked: Vec<Name>,
     took_us: u64,
 }
 
@@ -38,6 +40,11 @@ impl Done {
     /// The snapshot's identifier, if it was taken.
     pub(super) fn id(&self) -> Option<&str> {
         self.result.as_ref().ok().map(|snapshot| snapshot.id.as_str())
+    }
+
+    /// The names of files that have several, as it saw them.
+    pub(super) fn take_linked(&mut self) -> Vec<Name> {
+        std::mem::take(&mut self.linked)
     }
 
     /// The process that was held for it.
@@ -155,8 +162,11 @@ impl Job {
             ..SnapshotRequest::default()
         };
         let taken = workspace.snapshot(&request, Work { progress: &Quiet, stop });
-        let result = taken.map(|taken| taken.snapshot).map_err(|error| crate::error::chain(&error));
-        Done { job: self, result, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
+        let (result, linked) = match taken {
+            Ok(taken) => (Ok(taken.snapshot), taken.linked),
+            Err(error) => (Err(crate::error::chain(&error)), Vec::new()),
+        };
+        Done { job: self, result, linked, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
     }
 }
 
@@ -193,7 +203,7 @@ mod tests {
         captures.ask(ask(Kind::Idle, 1));
         let job = captures.next(None).expect("something was asked for");
         assert!(job.dirty.is_none());
-        let taken = captures.done(Done { job, result: Err("disk full".into()), took_us: 5 }, true);
+        let taken = captures.done(Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5 }, true);
         assert_eq!((taken.failed.as_deref(), taken.by_dirty_set), (Some("disk full"), false));
         assert!(!captures.is_busy() && captures.base.is_none());
     }

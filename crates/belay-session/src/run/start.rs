@@ -17,12 +17,15 @@ use belay_trace::{Engine, Options, Tracer};
 
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
+use super::denials::{self, Watch};
+use super::links::Links;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
 use super::{Wake, console, journal, refusals};
 use crate::error::{Error, Result};
+use crate::reasons::Reasons;
 
 /// The standard streams of the command.
 pub(super) struct Streams([OwnedFd; 3]);
@@ -106,16 +109,20 @@ impl Supervisor<'_> {
         // What is kept apart harms nothing: its snapshot is taken beside the run, however large the workspace is.
         let later = ask.take_if(|_| self.record.confinement.ephemeral);
         let (workspace, record) = (self.workspace, &self.record);
-        let (tracer, journal, taken) = std::thread::scope(|scope| {
+        let watches = tree.is_some() && self.record.confinement.engine != Confiner::None && belay_sys::is_root();
+        let (tracer, journal, denials, taken) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
+            let denials = watches.then(|| scope.spawn(denials::load));
             let journal = scope.spawn(|| {
                 record.save(workspace.home().disk(), true)?;
                 journal::create(workspace.home(), record)
             });
             static CALM: AtomicBool = AtomicBool::new(false);
             let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, record, &CALM));
-            (tracer.join(), journal.join(), taken)
+            (tracer.join(), journal.join(), denials.map(|denials| denials.join()), taken)
         });
+        // Without it paths are watched as for an ordinary user, if at all.
+        self.denials_by_kernel = denials.and_then(|loaded| loaded.expect("loading does not panic").ok());
         match tracer.expect("a tracer does not panic") {
             Ok(tracer) => {
                 degraded.extend_from_slice(tracer.degraded());
@@ -133,7 +140,8 @@ impl Supervisor<'_> {
 
     /// Without the snapshot to come back to, nothing is run.
     fn begin_from(&mut self, taken: Option<Done>) -> Result<()> {
-        let Some(done) = taken else { return Ok(()) };
+        let Some(mut done) = taken else { return Ok(()) };
+        self.linked = done.take_linked();
         let id = done.id().map(str::to_owned);
         // Changes made while the tracer was not yet ready may be in neither: the next snapshot looks at everything.
         let taken = self.captures.done(done, false);
@@ -156,11 +164,20 @@ impl Supervisor<'_> {
             Some(confined) => confined,
             None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
         };
-        if let Some(told) = held.take_refusals() {
-            refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
+        let foresight = self.denials.as_ref().and_then(Watch::foresight);
+        match held.take_refusals() {
+            Some(told) => refusals::attend(told, self.wakes.clone(), foresight)
+                .map_err(Error::run("attend to what is refused"))?,
+            None if foresight.is_some() => self.denials = None,
+            None => {}
         }
         self.mending = held.take_covers().map(refusals::Mending::new);
         let pid = held.pid();
+        if let Some(watch) = &mut self.denials
+            && (isolation != Isolation::Jail || watch.begin(pid).is_err())
+        {
+            watch.give_up();
+        }
         self.record.child = ProcessName::of(pid);
         for pid in held.pids() {
             tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
@@ -187,7 +204,18 @@ impl Supervisor<'_> {
             degraded.push(confine::unconfined(None));
             return Ok(None);
         }
-        let (policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
+        let (mut policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
+        if policy.kept.is_empty() {
+            // First, so that a rule or a flag which names one of them wins.
+            let links = Links::leading_out(self.workspace.path(), &std::mem::take(&mut self.linked));
+            policy.grants.splice(0..0, links.guarded);
+            degraded.extend(links.told);
+        }
+        let kernel = self.denials_by_kernel.take();
+        policy.tells_paths = wanted.denials && kernel.is_none();
+        let home = self.workspace.home().path();
+        let reasons = Reasons::under(&policy, wanted, &self.den, home, self.workspace.path())?;
+        self.denials = Some(Watch::new(Arc::new(reasons), kernel, policy.tells_paths));
         let stdio = streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
         let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
@@ -221,6 +249,7 @@ impl Supervisor<'_> {
             isolation,
             exec: self.tracer.as_ref().map_or(ExecSource::None, Tracer::exec_source),
             files: self.tracer.as_ref().map_or(FileSource::None, Tracer::file_source),
+            denials: self.denials.as_ref().filter(|_| isolation != Isolation::None).map(Watch::source),
             snapshots: self.workspace.settings().disabled_by().is_none(),
             freeze: tree.is_some_and(Tree::can_freeze),
             degraded,

@@ -66,7 +66,9 @@ impl Tally {
                 self.totals.paths = Some(self.paths());
             }
             What::Snapshot(taken) if taken.snapshot.is_some() => self.totals.snapshots += 1,
-            What::Denied(denied) if self.refused.len() < COMMANDS_MAX => drop(self.refused.insert(denied.call.clone())),
+            What::Denied(denied) if denied.path.is_none() && self.refused.len() < COMMANDS_MAX => {
+                self.refused.insert(denied.call.clone());
+            }
             What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
             _ => {}
         }
@@ -118,7 +120,8 @@ fn short(path: &[u8]) -> u64 {
     u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes"))
 }
 
-fn cut(argv: &[Raw]) -> Vec<Raw> {
+/// The words of a command, as far as they are worth remembering.
+pub(super) fn cut(argv: &[Raw]) -> Vec<Raw> {
     let mut room = ARGV_BYTES_MAX;
     let mut kept = Vec::new();
     for word in argv {

@@ -176,6 +176,9 @@ fn show(
         let changes = draft.changes.iter().map(|change| {
             let mut value = view::change_json(change);
             value["hunks"] = hunks_json(workspace, draft, &change.path)?;
+            if let Some(who) = view::notable::notable(&change.path).filter(|_| change.after.is_some()) {
+                value["notable"] = who.into();
+            }
             Ok(value)
         });
         let changes = changes.collect::<Result<Vec<Value>>>()?;
