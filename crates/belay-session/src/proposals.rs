@@ -17,6 +17,10 @@ const SIBLINGS_MIN: usize = 3;
 /// Nothing nearer to the root than this is proposed as a whole.
 const DEPTH_MIN: usize = 4;
 
+/// Calls that only look: a shell looks for every command in every directory of its path.
+const LOOKS: [&str; 9] =
+    ["stat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat"];
+
 /// What was refused, and what would allow it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
@@ -58,8 +62,16 @@ impl Proposal {
 }
 
 /// What the refusals of a run come to; `root` is its workspace.
-pub fn proposals<'a>(denied: impl IntoIterator<Item = &'a Denied>, home: &Path, root: &Path) -> Vec<Proposal> {
-    let single = by_path(denied);
+///
+/// What a command only looked for counts if that command has failed.
+pub fn proposals<'a>(
+    denied: impl IntoIterator<Item = &'a Denied>,
+    has_failed: &dyn Fn(u64) -> bool,
+    home: &Path,
+    root: &Path,
+) -> Vec<Proposal> {
+    let counts = |one: &&Denied| !LOOKS.contains(&one.call.as_str()) || one.command.is_none_or(has_failed);
+    let single = by_path(denied.into_iter().filter(counts));
     let closed: Vec<PathBuf> =
         single.iter().filter(|one| one.closed.is_some()).map(|one| one.path().to_owned()).collect();
     let may_open = |directory: &Path| {
@@ -154,7 +166,8 @@ mod tests {
     }
 
     fn lines(denied: &[Denied]) -> Vec<String> {
-        let all = proposals(denied, Path::new("/home/ada"), Path::new("/home/ada/project"));
+        let failed = |command: u64| command == 7;
+        let all = proposals(denied, &failed, Path::new("/home/ada"), Path::new("/home/ada/project"));
         let line = |one: &Proposal| match one.flag() {
             Some(flag) => format!("{flag} {} ({})", String::from_utf8_lossy(one.path.bytes()), one.count),
             None => format!("closed {}", String::from_utf8_lossy(one.path.bytes())),
@@ -173,6 +186,15 @@ mod tests {
         assert_eq!(lines(&mixed), ["--rw /srv/x (2)"]);
         let within = [denied("/srv/data/set", Read, None), denied("/srv/data/set/a", Read, None)];
         assert_eq!(lines(&within), ["--ro /srv/data/set (1)"]);
+    }
+
+    #[test]
+    fn what_was_only_looked_for_counts_for_who_failed() {
+        let look = |command| Denied { call: "statx".into(), command, ..denied("/srv/x", Wanted::Read, None) };
+        assert_eq!(lines(&[look(Some(7))]), ["--ro /srv/x (1)"]);
+        assert!(lines(&[look(Some(8))]).is_empty());
+        let read = Denied { command: Some(8), ..denied("/srv/x", Wanted::Read, None) };
+        assert_eq!(lines(&[look(Some(8)), read]), ["--ro /srv/x (1)"]);
     }
 
     #[test]

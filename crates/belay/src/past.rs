@@ -41,7 +41,7 @@ pub(crate) fn workspace_here(context: &Context<'_>, home: &Home) -> Option<Strin
 pub(crate) fn denied(denied: &Denied) -> String {
     let call = printable(denied.call.as_bytes());
     let path = denied.path.as_ref().map(|path| format!(" {}", printable(path.bytes()))).unwrap_or_default();
-    let word = if denied.count > 1 { format!("refused {} times more", denied.count) } else { "refused".to_owned() };
+    let word = if denied.count > 1 { format!("refused {} times", denied.count) } else { "refused".to_owned() };
     format!("{word}: {call}{path} ({})", std::io::Error::from_raw_os_error(denied.errno))
 }
 

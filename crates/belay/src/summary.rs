@@ -209,8 +209,9 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     }
     let protection = farewell.run.protection.as_ref();
     let is_unwatched = protection.is_some_and(|now| now.denials == Some(DenialSource::None));
-    // Where all went well nobody asks what was refused.
-    if is_unwatched && farewell.run.exit_code() != Some(0) {
+    // Where all went well, or belay ended it, nobody asks what was refused.
+    let has_failed = matches!(farewell.run.ended, Some(Ended::Code(code)) if code != 0);
+    if is_unwatched && has_failed && farewell.run.because.is_none() {
         ui.say(format_args!(
             "{dim}If it failed for a path that the jail refuses: that was not watched, --denials does{dim:#}"
         ));

@@ -147,8 +147,8 @@ impl Watch {
     }
 
     /// What it comes to, and how many paths more there were.
-    pub(super) fn proposals(&self, home: &Path, root: &Path) -> (Vec<Proposal>, u64) {
-        let mut all = proposals(self.told.iter().map(|told| &told.denied), home, root);
+    pub(super) fn proposals(&self, has_failed: &dyn Fn(u64) -> bool, home: &Path, root: &Path) -> (Vec<Proposal>, u64) {
+        let mut all = proposals(self.told.iter().map(|told| &told.denied), has_failed, home, root);
         let left_out = all.len().saturating_sub(PROPOSALS_MAX) as u64;
         all.truncate(PROPOSALS_MAX);
         (all, left_out + self.more + self.kernel.as_ref().map_or(0, Denials::lost))
@@ -299,7 +299,8 @@ impl Supervisor<'_> {
     pub(super) fn proposals(&self) -> (Vec<Proposal>, u64) {
         let Some(watch) = &self.denials else { return (Vec::new(), 0) };
         let root = PathBuf::from(OsStr::from_bytes(self.record.root.bytes()));
-        let (mut all, more) = watch.proposals(&self.den.home, &root);
+        let has_failed = |command| self.commands.has_failed(command);
+        let (mut all, more) = watch.proposals(&has_failed, &self.den.home, &root);
         for one in &mut all {
             one.argv = one.command.map(|command| self.commands.words(command)).unwrap_or_default();
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
-use belay_event::{At, Degraded, Denied, Event, Raw, What};
+use belay_event::{At, Degraded, Denied, Ended, Event, Raw, What};
 use belay_jail::{Covers, Refusals, is_refused, path_call};
 
 use super::Wake;
@@ -32,11 +32,18 @@ const EPERM: i32 = rustix::io::Errno::PERM.raw_os_error();
 pub(super) struct Commands {
     by_process: HashMap<u32, Vec<(At, u64)>>,
     words: BTreeMap<u64, Vec<Raw>>,
+    succeeded: HashSet<u64>,
 }
 
 impl Commands {
     /// Takes an event in.
     pub(super) fn observe(&mut self, event: &Event) {
+        if let What::Exit(exit) = &event.what
+            && exit.ended == Ended::Code(0)
+            && self.succeeded.len() < COMMANDS_MAX
+        {
+            self.succeeded.insert(exit.command);
+        }
         let What::Exec(exec) = &event.what else { return };
         if self.by_process.len() >= COMMANDS_MAX {
             self.by_process.clear();
@@ -57,6 +64,11 @@ impl Commands {
         let known = self.by_process.get(&pid).or_else(|| self.by_process.get(&ppid?))?;
         let then = known.iter().rev().find(|(since, _)| *since <= at);
         then.or_else(|| known.first()).map(|(_, command)| *command)
+    }
+
+    /// Whether a command is not known to have ended well.
+    pub(super) fn has_failed(&self, command: u64) -> bool {
+        !self.succeeded.contains(&command)
     }
 
     /// The words of a command, if they are still known.

@@ -1,6 +1,6 @@
 //! `belay show`: one run on one screen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -79,7 +79,13 @@ impl Sight {
     fn proposals(&self, context: &Context<'_>, run: &RunRecord) -> Vec<Proposal> {
         let home = context.environment.user_home.clone().unwrap_or_else(|| "/".into());
         let root = PathBuf::from(OsStr::from_bytes(run.root.bytes()));
-        proposals(&self.denied, &home, &root)
+        let well: HashSet<u64> = self
+            .commands
+            .iter()
+            .filter(|command| command.ended == Some(Ended::Code(0)))
+            .map(|command| command.exec.command)
+            .collect();
+        proposals(&self.denied, &|command| !well.contains(&command), &home, &root)
     }
 
     /// The commands that changed most, with how much.

@@ -87,13 +87,18 @@ impl Line<'_> {
 
     /// Whether it comes and somebody runs or believes it who did not review it.
     pub(crate) fn is_notable(&self) -> bool {
-        self.after.is_some() && notable(self.path).is_some()
+        self.who_uses().is_some()
+    }
+
+    fn who_uses(&self) -> Option<&'static str> {
+        let is_file = self.after.is_some_and(|entry| entry.kind.file_type() != FileType::Dir);
+        notable(self.path).filter(|_| is_file)
     }
 
     /// The line of a plan, with a mark if somebody runs or believes what comes.
     pub(crate) fn marked_plan(&self) -> String {
         let bad = style::BAD;
-        match notable(self.path).filter(|_| self.after.is_some()) {
+        match self.who_uses() {
             Some(who) => format!("{}  {bad}! {who}{bad:#}", self.plan()),
             None => self.plan(),
         }

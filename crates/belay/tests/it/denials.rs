@@ -16,7 +16,7 @@ fn world() -> World {
     let world = World::new();
     world.workspace.file("a", "a").file(".git/hooks/pre-commit", "#!/bin/sh\n");
     let base = world.workspace.base();
-    for (path, text) in [(".ssh/id_x", "key"), ("notes/one", "one"), ("bin/tool", "#!/bin/sh\necho tool\n")] {
+    for (path, text) in [(".ssh/id_x", "key"), ("notes/one", "one\n"), ("bin/tool", "#!/bin/sh\necho tool\n")] {
         fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
         fs::write(base.join(path), text).unwrap();
     }
@@ -25,7 +25,11 @@ fn world() -> World {
 }
 
 fn watched(world: &mut World, flags: &[&str], script: &str) -> Ran {
-    world.belay(&[&["run", "--isolation", "jail", "--denials"], flags, &["--", "sh", "-c", script]].concat())
+    let words = [&["run", "--isolation", "jail", "--denials"], flags, &["--", "sh", "-c", script]].concat();
+    let mut command = world.command(&words);
+    // A shell looks where the tester is.
+    command.env_remove("PWD");
+    world.ran(command)
 }
 
 /// The refused paths of the latest run, with the event and the program that asked.
@@ -117,7 +121,7 @@ fn what_fails_for_other_reasons_is_not_told() {
     world.workspace.file("closed", "c");
     let script = "cat nothing /usr/nothing ~/nothing /nothing/at/all; chmod 0 closed; cat closed; mkdir a; rmdir .git; \
                   echo mine > ~/mine; cat ~/mine; mkdir -p ~/dir/in && echo x > ~/dir/in/file; echo x > /tmp/x; \
-                  ls / /home /tmp >/dev/null; chmod 644 closed; true";
+                  ls / /tmp >/dev/null; chmod 644 closed; true";
     let ran = watched(&mut world, &[], script);
     assert_eq!(ran.code, 0, "{ran}");
     let all = denied(&mut world);
@@ -224,9 +228,12 @@ fn why_says_what_the_jail_does() {
         ["/", "/usr", "/usr/bin/env", "/bin/sh", "/etc", "/etc/passwd", "/tmp", "/var", "/var/lib", "/var/tmp"];
     paths.extend(machine.map(PathBuf::from));
     paths.extend(["/home", "/root", "/run", "/opt", "/sys/kernel", "/sys/devices/system", "/boot"].map(PathBuf::from));
-    let etc = fs::read_dir("/etc").unwrap().flatten().map(|entry| entry.path());
-    let ssh = fs::read_dir("/etc/ssh").into_iter().flatten().flatten().map(|entry| entry.path());
-    paths.extend(etc.chain(ssh));
+    let list = |path: &str| fs::read_dir(path).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let others_may = |entry: &fs::DirEntry| entry.metadata().is_ok_and(|found| found.permissions().mode() & 0o004 != 0);
+    let all = list("/etc").into_iter().chain(list("/etc/ssh"));
+    let (open, closed): (Vec<_>, Vec<_>) = all.partition(others_may);
+    // Each takes a moment.
+    paths.extend(open.iter().take(12).chain(closed.iter().take(12)).map(|entry| entry.path()));
     // What is not there at all, or closed to us outside as well, is no question of the jail's.
     paths.retain(|path| match path.is_dir() {
         true => fs::read_dir(path).is_ok(),

@@ -293,6 +293,7 @@ fn a_reviewer_sees_each_file_and_does_not_miss_a_hook() {
     assert!(lines.iter().any(|line| line.starts_with("+ many/ (121 files")), "{shown}");
     assert!(!lines.iter().any(|line| line.contains("many/7")), "{shown}");
     let review = world.json(&["review"]);
-    let hook = review["changes"].as_array().unwrap().iter().find(|one| one["path"] == ".git/hooks/post-checkout");
+    let git = review["changes"].as_array().unwrap().iter().find(|one| one["path"] == ".git").unwrap();
+    let hook = git["within"].as_array().unwrap().iter().find(|one| one["path"] == ".git/hooks/post-checkout");
     assert_eq!(hook.map(|one| one["notable"].clone()), Some("git runs it".into()), "{review}");
 }

@@ -347,6 +347,7 @@ fn every_decision_names_its_rule() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     world.snapshot();
+    world.workspace.file(".git/HEAD", "");
     let why = world.json(&["why", ".git/hooks/pre-commit"]);
     assert_eq!(why["decision"], "can be written", "nothing can be mounted where nothing is");
     assert!(why["rule"].as_str().is_some_and(|rule| rule.contains("would be protected if it were there")), "{why}");
@@ -383,7 +384,7 @@ fn a_hard_link_made_before_leads_nowhere() {
         return;
     }
     let mut world = World::new();
-    let outside = world.workspace.base().join("outside");
+    let outside = world.workspace.base().join("elsewhere");
     std::fs::write(&outside, "outside").unwrap();
     world.workspace.file("dir/other", "other").file("twin", "twin");
     std::fs::hard_link(&outside, world.workspace.join("dir/linked")).unwrap();
@@ -438,7 +439,7 @@ fn more_hard_links_than_can_be_guarded_are_told_of() {
         return;
     }
     let mut world = World::new();
-    let outside = world.workspace.base().join("outside");
+    let outside = world.workspace.base().join("elsewhere");
     std::fs::create_dir(&outside).unwrap();
     std::fs::create_dir(world.workspace.join("copy")).unwrap();
     for number in 0..140 {
