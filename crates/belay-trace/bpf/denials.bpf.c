@@ -231,13 +231,17 @@ INLINE bool begin_at(struct walk *walk, struct task_struct *task, u32 directory,
     return 1;
 }
 
-// Whether the jail may be the reason why nothing is there.
+// Whether an absolute path leads to where the machine's own files are seen.
+INLINE bool is_seen(struct denial *denial) {
+    struct judgement judgement = { .path = denial->data, .hash = OFFSET, .seen = 0 };
+    loop(PATH_BYTES, judge_step, &judgement, 0);
+    return judgement.seen != 0;
+}
+
+// Whether the jail may be the reason why nothing is there; of an absolute path that is known already.
 INLINE bool may_be_hidden(struct denial *denial, struct walk *walk, bool absolute) {
-    if (absolute) {
-        struct judgement judgement = { .path = denial->data, .hash = OFFSET, .seen = 0 };
-        loop(PATH_BYTES, judge_step, &judgement, 0);
-        return !judgement.seen;
-    }
+    if (absolute)
+        return 1;
     if (denial->data[0] == '.' && denial->data[1] == '.')
         return 1;
     struct super_block *on = READ((struct dentry___more *)walk->at, d_sb);
@@ -310,6 +314,12 @@ int on_return(u64 *context) {
     struct walk *walk = map_lookup(&walks, &first);
     if (!denial || !walk)
         return 0;
+    // Most of what is not there was looked for where everything is seen: that is found out first.
+    if (answer == NOT_THERE && !(operands >> 16)) {
+        long length = read_user_text(denial->data, PATH_BYTES, (void *)argument(saved, operands >> 8 & 0xff));
+        if (length <= 1 || (denial->data[0] == '/' && is_seen(denial)))
+            return 0;
+    }
     struct task_struct *parent = READ(task, real_parent);
     denial->at = boot_nanos();
     denial->pid = current_pid_tgid() >> 32;

@@ -109,7 +109,9 @@ impl Supervisor<'_> {
         // What is kept apart harms nothing: its snapshot is taken beside the run, however large the workspace is.
         let later = ask.take_if(|_| self.record.confinement.ephemeral);
         let (workspace, record) = (self.workspace, &self.record);
-        let watches = tree.is_some() && self.record.confinement.engine != Confiner::None && belay_sys::is_root();
+        let is_wanted = self.record.confinement.denials || !settings.flag("tracing.disable_denials");
+        let is_confined = tree.is_some() && self.record.confinement.engine != Confiner::None;
+        let watches = is_wanted && is_confined && belay_sys::is_root();
         let (tracer, journal, denials, taken) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
             let denials = watches.then(|| scope.spawn(denials::load));

@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::jailed::has_namespaces;
-use crate::running::records;
 use crate::world::{Ran, World};
 
 /// A home with a key, notes and a program, and a workspace with hooks.
@@ -167,7 +166,7 @@ fn whether_refused_paths_are_watched_is_said() {
     let jail = |world: &mut World, flags: &[&str]| {
         let ran =
             world.belay(&[&["run", "--isolation", "jail"], flags, &["--", "sh", "-c", "cat ~/notes/one"]].concat());
-        (ran, records(world).remove(0)["protection"]["denials"].clone())
+        (ran, world.json(&["show"])["run"]["protection"]["denials"].clone())
     };
     let (ran, source) = jail(&mut world, &[]);
     match source.as_str() {
