@@ -65,6 +65,7 @@ pub struct Held {
     degraded: Vec<String>,
     name: String,
     covers: Option<Covers>,
+    layout: Layout,
 }
 
 /// A confined program that was released; dropping it ends it and everything that it started.
@@ -118,7 +119,7 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
             let mut layers = vec![Layer::Namespaces, Layer::Filter];
             layers.extend(rights.map(|_| Layer::Landlock));
             let covers = Covers::of(&layout, &program)?;
-            return Ok(Held { program, layers, degraded, name, covers });
+            return Ok(Held { program, layers, degraded, name, covers, layout });
         }
         Err(failure) => failure,
     };
@@ -143,7 +144,7 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     // Without a network of its own, a program that shall have none makes no sockets but those of this machine's files.
     seal(&mut recipe.steps, policy, true, policy.network == Network::Shared)?;
     let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
-    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name, covers: None })
+    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name, covers: None, layout })
 }
 
 /// Variables that tell the program where it finds what is shown to it.
@@ -419,6 +420,14 @@ impl Held {
     /// What must be mended while it runs, if anything of a tree that others change is hidden or protected.
     pub fn take_covers(&mut self) -> Option<Covers> {
         self.covers.take()
+    }
+
+    /// Makes files read-only that lie in trees which it may write; only a jail with a root of its own can.
+    pub fn guard(&mut self, files: &[PathBuf]) -> Result<()> {
+        if !files.is_empty() && self.layers.contains(&Layer::Namespaces) {
+            self.covers = Some(Covers::with(self.covers.take(), &self.layout, &self.program, files)?);
+        }
+        Ok(())
     }
 
     /// What keeps it in.

@@ -1,7 +1,7 @@
 //! The ledger: events go into the database in transactions, each with its link and the rows derived from it.
 
 use belay_event::{Event, What};
-use rusqlite::{Connection, Statement, TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, TransactionBehavior, params};
 
 use crate::chain::{self, Head, Link};
 use crate::error::{Error, Result};
@@ -92,23 +92,23 @@ impl Ledger {
     }
 }
 
-/// The statements of a transaction.
+/// The statements of a transaction; they are read once and kept by the connection.
 pub(crate) struct Statements<'c> {
-    file: Statement<'c>,
-    event: Statement<'c>,
-    command: Statement<'c>,
-    end: Statement<'c>,
-    snapshot: Statement<'c>,
+    file: CachedStatement<'c>,
+    event: CachedStatement<'c>,
+    command: CachedStatement<'c>,
+    end: CachedStatement<'c>,
+    snapshot: CachedStatement<'c>,
 }
 
 impl<'c> Statements<'c> {
     pub(crate) fn prepare(connection: &'c Connection) -> rusqlite::Result<Statements<'c>> {
         Ok(Statements {
-            file: connection.prepare(file_row::INSERT)?,
-            event: connection.prepare(INSERT_EVENT)?,
-            command: connection.prepare(INSERT_COMMAND)?,
-            end: connection.prepare(END_COMMAND)?,
-            snapshot: connection.prepare(INSERT_SNAPSHOT)?,
+            file: connection.prepare_cached(file_row::INSERT)?,
+            event: connection.prepare_cached(INSERT_EVENT)?,
+            command: connection.prepare_cached(INSERT_COMMAND)?,
+            end: connection.prepare_cached(END_COMMAND)?,
+            snapshot: connection.prepare_cached(INSERT_SNAPSHOT)?,
         })
     }
 

@@ -49,7 +49,10 @@ pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>) {
         let done = catch_unwind(AssertUnwindSafe(|| {
             let workspace = stand(desk, &mut place)?;
             let work = Work { progress: &pulse, stop: &job.stop };
-            (job.operation.run)(&Call { workspace, arguments: &job.arguments, work, patch: desk.patch })
+            // Whoever asked may be gone by now.
+            let answer = |reply: Reply| drop(job.said.send(Said::Done(Ok(reply))));
+            let (arguments, patch) = (&job.arguments, desk.patch);
+            (job.operation.run)(&Call { workspace, arguments, work, patch, answer: &answer })
         }));
         let done = done.unwrap_or_else(|_| {
             place = None;

@@ -45,6 +45,8 @@ pub(crate) struct Call<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) work: Work<'a>,
     pub(crate) patch: &'a Patch<'a>,
+    /// Answers before the operation has ended, with what is certain by then; what it returns is not heard after that.
+    pub(crate) answer: &'a dyn Fn(Reply),
 }
 
 const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Parameter {
@@ -55,7 +57,12 @@ const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Parame
     Parameter { name, shape, required: false, doc }
 }
 
-const PATH: Parameter = required("path", Shape::Text, "The path, relative to the workspace or absolute inside it.");
+const PATH: Parameter = required(
+    "path",
+    Shape::Text,
+    "The path, relative to the workspace or absolute inside it. Write it as the other tools show it: \\\\ is a backslash, \\n, \\r and \\t are \
+     what they are in JSON, \\xff is a byte that is no UTF-8, \\u{1b} a control character.",
+);
 const CHECKPOINT: &str = "A checkpoint such as cp-10, or any other name of a snapshot: its id, label or number.";
 const NAME: &str = "The snapshot's name: letters, digits, _ . and -, beginning with a letter, digit or _.";
 

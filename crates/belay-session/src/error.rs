@@ -35,6 +35,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// Somebody else was being heard for too long.
+    #[error("another hook, or the helper, has been at work for {seconds} seconds and keeps this one waiting")]
+    Unheard {
+        /// How long one waited.
+        seconds: u64,
+    },
     /// Whoever asked for bytes could not take them.
     #[error("write the output")]
     Output(#[source] io::Error),

@@ -62,7 +62,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use agent::{AgentDeed, AgentWord, Heard, Missed, Unhooked};
+pub use agent::{AgentDeed, AgentWord, BrokenOff, Heard, Missed, Unhooked};
 pub use archive::Packing;
 pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
@@ -91,7 +91,7 @@ pub use proposals::{Proposal, proposals};
 pub use reasons::Reasons;
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use recover::Interrupted;
-pub use resident::{Letter, Residence, Resident, Standing, Told, Want, reside};
+pub use resident::{Hung, Letter, Residence, Resident, Standing, Told, Unheard, Want, end_hung, reside};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{

@@ -35,6 +35,7 @@ pub struct Reasons {
     belay: PathBuf,
     settings: PathBuf,
     is_apart: bool,
+    guarded: Vec<PathBuf>,
 }
 
 /// A path that a command was refused.
@@ -70,7 +71,26 @@ impl Reasons {
             belay: belay.to_owned(),
             settings: den.settings.clone(),
             is_apart: !policy.kept.is_empty(),
+            guarded: Vec::new(),
         })
+    }
+
+    /// Whether a rule or a flag names exactly this path.
+    pub(crate) fn is_named(&self, path: &Path) -> bool {
+        self.sight.see(path).grant.as_deref() == Some(path)
+    }
+
+    /// Files of the workspace that can only be read, whatever the rules say.
+    pub(crate) fn guard(&mut self, files: Vec<PathBuf>) {
+        self.guarded = files;
+    }
+
+    fn see(&self, path: &Path) -> Seen {
+        let seen = self.sight.see(path);
+        match seen.access == Access::Write && self.guarded.contains(&seen.path) {
+            true => Seen { access: Access::Read, grant: Some(seen.path.clone()), ..seen },
+            false => seen,
+        }
     }
 
     /// What the jail shows.
@@ -83,7 +103,7 @@ impl Reasons {
         if is_jails_own(path) {
             return Why::always("the jail's own", JAILS_OWN);
         }
-        let seen = self.sight.see(path);
+        let seen = self.see(path);
         if is_jails_own(&seen.path) {
             return Why::always("the jail's own", JAILS_OWN);
         }
@@ -154,9 +174,7 @@ impl Reasons {
 
     /// Whether the jail lets a call have what it wants of a path.
     pub(crate) fn allows(&self, path: &Path, wanted: Wanted) -> bool {
-        path.starts_with("/proc")
-            || (is_jails_own(path) && !is_machines_device(path))
-            || self.sight.see(path).allows(wanted)
+        path.starts_with("/proc") || (is_jails_own(path) && !is_machines_device(path)) || self.see(path).allows(wanted)
     }
 
     /// What a failed call comes to; nothing if the jail was not the reason.
@@ -172,7 +190,7 @@ impl Reasons {
         if self.allows(path, wanted) {
             return None;
         }
-        let seen = self.sight.see(path);
+        let seen = self.see(path);
         let expected = match seen.access {
             Access::Read => ROFS,
             Access::Hidden if seen.grant.is_some() && !seen.is_way => ACCES,

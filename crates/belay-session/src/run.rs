@@ -1,6 +1,6 @@
 //! A run: one supervisor process that holds tracer, journal, terminal and snapshots, and one loop over what wakes it.
 //!
-//! - The record is durable before the command exists; the pre-run snapshot before its first instruction.
+//! - The record and the pre-run snapshot are durable before the command's first instruction; one that is held ends with us.
 //! - The command is held until the tracer is attached, so that nothing runs unseen.
 //! - Nobody holds the run up: snapshots are taken on a thread beside it, clients are let go when they stop listening.
 
@@ -145,7 +145,8 @@ impl Workspace<'_> {
             because: None,
             totals: RunTotals::default(),
         };
-        // The supervisor makes it durable beside other work, before the command exists.
+        record.make_room(home.disk());
+        // The supervisor makes it durable beside other work, before the command does anything.
         record.save(home.disk(), false)?;
         record.mark(home.disk())?;
         Ok(record)

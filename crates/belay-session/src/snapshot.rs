@@ -162,6 +162,16 @@ impl Layered {
 impl Workspace<'_> {
     /// Takes a snapshot.
     pub fn snapshot(&self, request: &SnapshotRequest, work: Work<'_>) -> Result<Taken> {
+        self.snapshot_then(request, work, |_| {})
+    }
+
+    /// Takes a snapshot; `taken` hears of it as soon as it is durable, before the store is made ready for the next one.
+    pub fn snapshot_then(
+        &self,
+        request: &SnapshotRequest,
+        work: Work<'_>,
+        taken: impl FnOnce(&Snapshot),
+    ) -> Result<Taken> {
         if let Some(layer) = self.settings.disabled_by() {
             return Err(Error::Disabled { origin: layer.name().to_owned() });
         }
@@ -193,6 +203,7 @@ impl Workspace<'_> {
                 return Err(error);
             }
         };
+        taken(&snapshot);
         let arrival = self.notice_copy(&before, &captured)?;
         let files_read = captured.files_read;
         let linked = captured.linked.clone();

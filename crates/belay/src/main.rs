@@ -35,13 +35,13 @@ use crate::swift::Way;
 use crate::ui::Ui;
 
 fn main() -> ExitCode {
-    let input = match swift::hook() {
+    let begun = match swift::hook() {
         Way::Done(code) => return code,
-        Way::Long(input) => input,
+        Way::Long(begun) => begun,
     };
     let mut cli = Cli::parse();
-    if let (Command::Hook(args), Some(input)) = (&mut cli.command, input) {
-        args.already(input);
+    if let (Command::Hook(args), Some(begun)) = (&mut cli.command, begun) {
+        args.go_on(begun);
     }
     let environment = Environment::read();
     let pager = environment.as_ref().ok().and_then(|environment| environment.pager.clone());

@@ -59,7 +59,7 @@ pub(super) fn status(call: &Call<'_>) -> Result<Reply> {
 }
 
 fn line(argv: &[Raw]) -> String {
-    let words: Vec<String> = argv.iter().map(|word| words::path(word.bytes())).collect();
+    let words: Vec<String> = argv.iter().map(|word| words::line(word.bytes())).collect();
     words.join(" ").chars().take(COMMAND_CHARS_MAX).collect()
 }
 
@@ -115,7 +115,7 @@ pub(super) fn blame(call: &Call<'_>) -> Result<Reply> {
     let items = items.collect();
     let prompt = last.touches.last().and_then(|touch| touch.prompt.clone());
     let asked =
-        prompt.as_ref().map(|prompt| format!("asked for: {}\n", words::path(prompt.as_bytes()))).unwrap_or_default();
+        prompt.as_ref().map(|prompt| format!("asked for: {}\n", words::line(prompt.as_bytes()))).unwrap_or_default();
     let head = format!("{name}: {verb} by {}\n{asked}", who(last));
     let extra = Map::from_iter([("path".to_owned(), Value::from(name)), ("last".to_owned(), by(last))]);
     Ok(Paged { key: "lines", none: "", items, head, extra }.reply(call.arguments))

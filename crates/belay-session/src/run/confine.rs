@@ -113,11 +113,24 @@ impl HeldCommand {
         }
     }
 
+    /// Whether it was born in the run's group.
+    pub(super) fn is_in_group(&self) -> bool {
+        matches!(self, HeldCommand::Free(held) if held.is_in_group())
+    }
+
     /// Where the calls that its jail refuses are told.
     pub(super) fn take_refusals(&mut self) -> Option<belay_jail::Refusals> {
         match self {
             HeldCommand::Free(_) => None,
             HeldCommand::Confined(held) => held.take_refusals(),
+        }
+    }
+
+    /// Makes these files read-only for it, in a tree that it may write.
+    pub(super) fn guard(&mut self, files: &[PathBuf]) -> Result<(), belay_jail::Error> {
+        match self {
+            HeldCommand::Free(_) => Ok(()),
+            HeldCommand::Confined(held) => held.guard(files),
         }
     }
 

@@ -9,11 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_event::Degraded;
-use belay_jail::{Access, Grant};
 use belay_sys::{FileType, Root};
 
 /// So many names are made read-only; each is a mount, and looked at while the run goes on.
-const GUARDED_MAX: usize = 128;
+pub(super) const GUARDED_MAX: usize = 128;
 /// So many files are looked at, which takes milliseconds.
 const LOOKED_MAX: usize = 5_000;
 /// Names in a sentence.
@@ -26,14 +25,14 @@ pub(crate) type Name = (u64, u64, Vec<u8>);
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// Names that can only be read.
-    pub(super) guarded: Vec<Grant>,
+    pub(super) guarded: Vec<PathBuf>,
     /// What is to be told.
     pub(super) told: Option<Degraded>,
 }
 
 impl Links {
-    /// Those that lead out of the workspace.
-    pub(super) fn leading_out(workspace: &Path, names: &[Name]) -> Links {
+    /// Those that lead out of the workspace, of which up to `guarded_max` are kept from being written.
+    pub(super) fn leading_out(workspace: &Path, names: &[Name], guarded_max: usize) -> Links {
         if names.is_empty() {
             return Links { guarded: Vec::new(), told: pnpm(workspace) };
         }
@@ -50,9 +49,8 @@ impl Links {
         };
         let mut out: Vec<&[u8]> = files.values().take(LOOKED_MAX).filter(leads_out).flatten().copied().collect();
         out.sort_unstable();
-        let at = |path: &&[u8]| Grant::new(place(workspace, path), Access::Read);
-        let guarded: Vec<Grant> = out.iter().take(GUARDED_MAX).map(at).collect();
-        let told = sentence(&out, unlooked).map(|why| Degraded { layer: "links".into(), why });
+        let guarded = out.iter().take(guarded_max).map(|path| place(workspace, path)).collect();
+        let told = sentence(&out, guarded_max, unlooked).map(|why| Degraded { layer: "links".into(), why });
         Links { guarded, told: told.or_else(|| pnpm(workspace)) }
     }
 }
@@ -68,10 +66,14 @@ fn stat(root: &Root, path: &[u8]) -> Option<(FileType, u64)> {
     Some((found.file_type, u64::from(found.nlink)))
 }
 
-fn sentence(out: &[&[u8]], unlooked: usize) -> Option<String> {
-    let (guarded, open) = (out.len().min(GUARDED_MAX), out.len().saturating_sub(GUARDED_MAX) + unlooked);
+fn sentence(out: &[&[u8]], guarded_max: usize, unlooked: usize) -> Option<String> {
+    let (guarded, open) = (out.len().min(guarded_max), out.len().saturating_sub(guarded_max) + unlooked);
     if guarded + open == 0 {
         return None;
+    }
+    if guarded == 0 {
+        let names = format!("{open} names of files in the workspace");
+        return Some(format!("{names} lead elsewhere too, and CAN BE WRITTEN: that changes files elsewhere"));
     }
     let names: Vec<String> =
         out.iter().take(NAMED_MAX).map(|path| String::from_utf8_lossy(path).into_owned()).collect();
@@ -120,18 +122,19 @@ mod tests {
         std::fs::write(root.join("twin"), "x").unwrap();
         std::fs::hard_link(root.join("twin"), root.join("sub/twin")).unwrap();
         std::fs::hard_link(&outside, root.join("sub/out")).unwrap();
-        let links = Links::leading_out(&root, &names(&root, &["twin", "sub/twin", "sub/out"]));
-        assert_eq!(links.guarded, [Grant::new(root.join("sub/out"), Access::Read)]);
+        let links = Links::leading_out(&root, &names(&root, &["twin", "sub/twin", "sub/out"]), GUARDED_MAX);
+        assert_eq!(links.guarded, [root.join("sub/out")]);
         let told = links.told.unwrap().why;
         assert_eq!(told, "1 file in the workspace has a name elsewhere too, and can only be read: sub/out");
-        assert!(Links::leading_out(&root, &names(&root, &["twin", "sub/twin"])).told.is_none());
+        assert!(Links::leading_out(&root, &names(&root, &["twin", "sub/twin"]), GUARDED_MAX).told.is_none());
     }
 
     #[test]
     fn how_many_stay_open_is_told() {
         let many: Vec<Vec<u8>> = (0..GUARDED_MAX + 2).map(|number| format!("f{number:04}").into_bytes()).collect();
         let many: Vec<&[u8]> = many.iter().map(Vec::as_slice).collect();
-        let told = sentence(&many, 0).unwrap();
+        let told = sentence(&many, GUARDED_MAX, 0).unwrap();
         assert!(told.starts_with("128 files") && told.contains("2 MORE CAN BE WRITTEN"), "{told}");
+        assert!(sentence(&many, 0, 0).unwrap().starts_with("130 names"));
     }
 }

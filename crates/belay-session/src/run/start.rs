@@ -18,7 +18,7 @@ use belay_trace::{Engine, Options, Tracer};
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
 use super::denials::{self, Watch};
-use super::links::Links;
+use super::links::{self, Links};
 use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
@@ -64,6 +64,32 @@ impl Streams {
     }
 }
 
+/// What a command is born with.
+struct Child<'a> {
+    argv: &'a [Vec<u8>],
+    env: &'a [Vec<u8>],
+    streams: &'a Streams,
+    /// Who will trace it, if that is not us.
+    tracer: Option<u32>,
+}
+
+/// A command that was born, and what fell short.
+struct Born {
+    held: HeldCommand,
+    isolation: Isolation,
+    degraded: Vec<Degraded>,
+    confined: Option<Confined>,
+}
+
+/// What is known of a jail.
+struct Confined {
+    reasons: Reasons,
+    /// Whether calls that name paths wait for us.
+    asks_first: bool,
+    /// Whether what is written to the workspace is kept apart.
+    is_apart: bool,
+}
+
 impl Supervisor<'_> {
     /// Everything until the command's first instruction.
     pub(super) fn start(&mut self) -> Result<()> {
@@ -76,11 +102,14 @@ impl Supervisor<'_> {
                 Some(Tree::prepare(&self.record.id, self.record.limits, &is_over, &mut degraded))
             }
         };
-        self.prepare(tree.as_ref(), &mut degraded)?;
+        let born = self.prepare(tree.as_ref(), &mut degraded)?;
         self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
-        let (held, isolation) = match &tree {
-            Some(tree) => self.hold(tree, &mut degraded).map(|(held, isolation)| (Some(held), isolation))?,
-            None => (None, Isolation::None),
+        let (held, isolation) = match (&tree, born) {
+            (Some(tree), Some(born)) => {
+                let isolation = born.isolation;
+                (Some(self.follow(tree, born, &mut degraded)?), isolation)
+            }
+            _ => (None, Isolation::None),
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
         let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
@@ -91,8 +120,8 @@ impl Supervisor<'_> {
         self.release(held)
     }
 
-    /// The pre-run snapshot, the tracer and the journal take their time beside each other.
-    fn prepare(&mut self, tree: Option<&Tree>, degraded: &mut Vec<Degraded>) -> Result<()> {
+    /// The pre-run snapshot, the tracer, the journal and the birth of the command take their time beside each other.
+    fn prepare(&mut self, tree: Option<&Tree>, degraded: &mut Vec<Degraded>) -> Result<Option<Born>> {
         let settings = self.workspace.settings();
         let options = Options {
             workspace: self.workspace.path().to_owned(),
@@ -108,11 +137,10 @@ impl Supervisor<'_> {
         let mut ask = self.triggers.before_run();
         // What is kept apart harms nothing: its snapshot is taken beside the run, however large the workspace is.
         let later = ask.take_if(|_| self.record.confinement.ephemeral);
-        let (workspace, record) = (self.workspace, &self.record);
-        let is_wanted = self.record.confinement.denials || !settings.flag("tracing.disable_denials");
-        let is_confined = tree.is_some() && self.record.confinement.engine != Confiner::None;
-        let watches = is_wanted && is_confined && belay_sys::is_root();
-        let (tracer, journal, denials, taken) = std::thread::scope(|scope| {
+        let cradle = tree.map(|tree| (tree, self.streams.take().expect("streams are opened once and used once")));
+        let (workspace, record, this) = (self.workspace, &self.record, &*self);
+        let watches = tree.is_some() && self.watches_by_kernel();
+        let (tracer, journal, taken, born, denials) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
             let denials = watches.then(|| scope.spawn(denials::load));
             let journal = scope.spawn(|| {
@@ -120,12 +148,19 @@ impl Supervisor<'_> {
                 journal::create(workspace.home(), record)
             });
             static CALM: AtomicBool = AtomicBool::new(false);
-            let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, record, &CALM));
-            (tracer.join(), journal.join(), denials.map(|denials| denials.join()), taken)
+            let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, &CALM)));
+            // By this thread, since the command ends with the one that bore it. Where the system lets only ancestors trace unasked,
+            // it must know its tracer; root may trace whom it likes.
+            let bear = |tracer| cradle.as_ref().map(|(tree, streams)| this.bear(tree, streams, tracer));
+            let early = if belay_sys::is_root() { bear(None) } else { None };
+            let tracer = tracer.join().expect("a tracer does not panic");
+            let pid = tracer.as_ref().ok().and_then(Tracer::tracer_pid);
+            let born = early.or_else(|| bear(pid));
+            (tracer, journal.join(), taken.join(), born, denials.map(|denials| denials.join()))
         });
-        // Without it paths are watched as for an ordinary user, if at all.
+        // Without it nothing is seen of refused paths, and that is said.
         self.denials_by_kernel = denials.and_then(|loaded| loaded.expect("loading does not panic").ok());
-        match tracer.expect("a tracer does not panic") {
+        match tracer {
             Ok(tracer) => {
                 degraded.extend_from_slice(tracer.degraded());
                 self.tracer = Some(tracer);
@@ -137,7 +172,10 @@ impl Supervisor<'_> {
         }
         self.journal = Some(journal.expect("a journal does not panic")?);
         later.into_iter().for_each(|ask| self.captures.ask(ask));
-        self.begin_from(taken)
+        self.begin_from(taken.expect("a snapshot does not panic"))?;
+        let born = born.transpose()?;
+        degraded.extend(born.iter().flat_map(|born| born.degraded.iter().cloned()));
+        Ok(born)
     }
 
     /// Without the snapshot to come back to, nothing is run.
@@ -155,75 +193,111 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Starts the command, held before its first instruction, confined, with the tracer attached.
-    fn hold(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) -> Result<(HeldCommand, Isolation)> {
-        let streams = self.streams.take().expect("streams are opened once and used once");
+    /// Starts the command, held before its first instruction, confined, in the group of the run.
+    fn bear(&self, tree: &Tree, streams: &Streams, tracer: Option<u32>) -> Result<Born> {
         let argv: Vec<Vec<u8>> = self.record.argv.iter().map(|word| word.bytes().to_vec()).collect();
         let mut env = self.env.clone();
         env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
-        let (mut held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
-            Some(confined) => confined,
-            None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
+        let mut degraded = Vec::new();
+        let child = Child { argv: &argv, env: &env, streams, tracer };
+        let (held, isolation, confined) = match self.hold_confined(&child, &mut degraded)? {
+            Some((held, isolation, confined)) => (held, isolation, Some(confined)),
+            None => (self.hold_free(&child, tree)?, Isolation::None, None),
         };
+        for pid in held.pids() {
+            let adopted = match held.is_in_group() {
+                true => tree.adopt_born(pid),
+                false => tree.adopt(pid, self.record.limits, &mut degraded),
+            };
+            adopted.map_err(Error::run("put the command into its group"))?;
+        }
+        Ok(Born { held, isolation, degraded, confined })
+    }
+
+    /// Whether the kernel is to tell which paths a jail refuses.
+    fn watches_by_kernel(&self) -> bool {
+        let wanted = &self.record.confinement;
+        let is_wanted = wanted.denials || !self.workspace.settings().flag("tracing.disable_denials");
+        is_wanted && wanted.engine != Confiner::None && belay_trace::Denials::is_possible()
+    }
+
+    /// Has the command watched that was just born.
+    fn follow(&mut self, tree: &Tree, born: Born, degraded: &mut Vec<Degraded>) -> Result<HeldCommand> {
+        let Born { mut held, isolation, confined, .. } = born;
+        let kernel = self.denials_by_kernel.take();
+        if let Some(mut confined) = confined {
+            let guarded_max = if isolation == Isolation::Jail { links::GUARDED_MAX } else { 0 };
+            self.guard_links(&mut held, &mut confined, guarded_max, degraded)?;
+            let mut watch = Watch::new(Arc::new(confined.reasons), kernel, confined.asks_first);
+            if isolation != Isolation::Jail || watch.begin(held.pid()).is_err() {
+                watch.give_up();
+            }
+            self.denials = Some(watch);
+        }
         let foresight = self.denials.as_ref().and_then(Watch::foresight);
         match held.take_refusals() {
-            Some(told) => refusals::attend(told, self.wakes.clone(), foresight)
-                .map_err(Error::run("attend to what is refused"))?,
+            Some(told) => {
+                let attended = refusals::attend(told, self.wakes.clone(), foresight);
+                attended.map_err(Error::run("attend to what is refused"))?;
+            }
             None if foresight.is_some() => self.denials = None,
             None => {}
         }
         self.mending = held.take_covers().map(refusals::Mending::new);
         let pid = held.pid();
-        if let Some(watch) = &mut self.denials
-            && (isolation != Isolation::Jail || watch.begin(pid).is_err())
-        {
-            watch.give_up();
-        }
         self.record.child = ProcessName::of(pid);
-        for pid in held.pids() {
-            tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
-        }
         self.hold_destroyers(tree, degraded);
         if let Some(tracer) = &mut self.tracer
             && let Err(error) = tracer.attach(pid)
         {
             degraded.push(Degraded { layer: "exec".into(), why: crate::error::chain(&error.into()) });
         }
-        Ok((held, isolation))
+        Ok(held)
+    }
+
+    /// Makes files of the workspace read-only that have a name elsewhere, as the snapshot just saw them.
+    fn guard_links(
+        &mut self,
+        held: &mut HeldCommand,
+        confined: &mut Confined,
+        guarded_max: usize,
+        degraded: &mut Vec<Degraded>,
+    ) -> Result<()> {
+        let names = std::mem::take(&mut self.linked);
+        if confined.is_apart {
+            return Ok(());
+        }
+        let Links { mut guarded, told } = Links::leading_out(self.workspace.path(), &names, guarded_max);
+        // A rule or a flag which names one of them wins.
+        guarded.retain(|path| !confined.reasons.is_named(path));
+        held.guard(&guarded).map_err(|error| Error::Confinement { why: crate::error::chain_of(&error) })?;
+        confined.reasons.guard(guarded);
+        degraded.extend(told);
+        Ok(())
     }
 
     /// The command in a jail; none if none is wanted, or only the strongest that works and that is nothing.
     fn hold_confined(
-        &mut self,
-        argv: &[Vec<u8>],
-        env: &[Vec<u8>],
-        streams: &Streams,
+        &self,
+        child: &Child<'_>,
         degraded: &mut Vec<Degraded>,
-    ) -> Result<Option<(HeldCommand, Isolation)>> {
+    ) -> Result<Option<(HeldCommand, Isolation, Confined)>> {
         let wanted = &self.record.confinement;
         if wanted.engine == Confiner::None {
             degraded.push(confine::unconfined(None));
             return Ok(None);
         }
         let (mut policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
-        if policy.kept.is_empty() {
-            // First, so that a rule or a flag which names one of them wins.
-            let links = Links::leading_out(self.workspace.path(), &std::mem::take(&mut self.linked));
-            policy.grants.splice(0..0, links.guarded);
-            degraded.extend(links.told);
-        }
-        let kernel = self.denials_by_kernel.take();
-        policy.tells_paths = wanted.denials && kernel.is_none();
+        policy.tells_paths = wanted.denials && !self.watches_by_kernel();
         let home = self.workspace.home().path();
         let reasons = Reasons::under(&policy, wanted, &self.den, home, self.workspace.path())?;
-        self.denials = Some(Watch::new(Arc::new(reasons), kernel, policy.tells_paths));
-        let stdio = streams.copies().map_err(Error::run("open the streams"))?;
+        let confined = Confined { reasons, asks_first: policy.tells_paths, is_apart: !policy.kept.is_empty() };
+        let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
-        let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
-        let command = Command { argv, env, cwd: &cwd, stdio, tracer };
+        let command = Command { argv: child.argv, env: child.env, cwd: &cwd, stdio, tracer: child.tracer };
         match confine::hold(&policy, &patterns, command, degraded) {
-            Ok(held) => Ok(Some(held)),
+            Ok((held, isolation)) => Ok(Some((held, isolation, confined))),
             // Only a machine without any jail: whatever else went wrong, a workspace may have been made so that it does.
             Err(error @ belay_jail::Error::Unavailable { .. }) if wanted.engine == Confiner::Auto => {
                 degraded.push(confine::unconfined(Some(crate::error::chain_of(&error))));
@@ -233,15 +307,17 @@ impl Supervisor<'_> {
         }
     }
 
-    fn hold_free(&self, argv: &[Vec<u8>], env: &[Vec<u8>], streams: &Streams) -> Result<HeldCommand> {
+    fn hold_free(&self, child: &Child<'_>, tree: &Tree) -> Result<HeldCommand> {
+        let cradle = tree.cradle();
         let path = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
         let cwd = File::open(&path).map_err(Error::path("open", &path))?;
         let launch = Launch {
-            argv,
-            env,
+            argv: child.argv,
+            env: child.env,
             cwd: cwd.as_fd(),
-            stdio: streams.as_fds(),
-            tracer: self.tracer.as_ref().and_then(Tracer::tracer_pid),
+            stdio: child.streams.as_fds(),
+            tracer: child.tracer,
+            group: cradle.as_ref().map(File::as_fd),
         };
         belay_sys::hold(&launch).map(HeldCommand::Free).map_err(Error::run("start the command"))
     }

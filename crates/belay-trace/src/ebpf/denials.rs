@@ -5,15 +5,16 @@
 //! - a path that is not there is told only outside of the places that are seen;
 //! - nobody waits and nobody is woken: what is there is taken when somebody looks.
 
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use aya::maps::{Array, HashMap, MapData, RingBuf};
-use aya::{Btf, Ebpf, EbpfLoader, Endianness};
+use aya::maps::{Array, HashMap, Map, MapData, RingBuf};
 use belay_event::At;
 
 use super::decode::{path, u32_at, u64_at};
-use super::{TYPES, attach, check_machine, map, types, unavailable};
+use super::load::{Loaded, Plan};
+use super::{check_machine, map, own_types, unavailable};
 use crate::clock::Clock;
 use crate::error::Result;
 
@@ -86,7 +87,7 @@ pub struct Denials {
     states: Array<MapData, u64>,
     places: HashMap<MapData, u64, u32>,
     clock: Clock,
-    _programs: Ebpf,
+    _attached: OwnedFd,
 }
 
 impl std::fmt::Debug for Denials {
@@ -96,31 +97,34 @@ impl std::fmt::Debug for Denials {
 }
 
 impl Denials {
+    /// Whether they can be seen here, as far as one can tell without trying.
+    pub fn is_possible() -> bool {
+        check_machine().is_ok() && REGISTERS[0] != 0
+    }
+
     /// Loads and attaches; nothing is told before [`Denials::watch`].
     pub fn load<'a>(calls: impl IntoIterator<Item = (i32, &'a [PathArgument])>) -> Result<Denials> {
         check_machine()?;
         if REGISTERS[0] == 0 {
             return Err(super::lacking("nobody knows how this machine's calls are made"));
         }
-        let types = std::fs::read(TYPES).ok().and_then(|all| types::cut_out(&all, &STRUCTS));
-        let types = types.and_then(|part| Btf::parse(&part, Endianness::default()).ok());
-        let mut loader = EbpfLoader::new();
-        if let Some(types) = &types {
-            loader.btf(Some(types));
-        }
-        loader.override_global("registers", &REGISTERS, true);
-        let mut programs = loader.load(PROGRAMS).map_err(unavailable)?;
-        let ring = map(&mut programs, "denials")?;
-        let states = map(&mut programs, "states")?;
-        let places = map(&mut programs, "places")?;
-        let mut known: Array<MapData, u32> = map(&mut programs, "calls")?;
+        let types = own_types(&STRUCTS)?;
+        let registers = REGISTERS.map(u64::to_ne_bytes);
+        let constant = ("registers", registers.as_flattened());
+        let plan = Plan { object: PROGRAMS, types: &types, constant, entries: &[] };
+        let mut loaded = Loaded::new(&plan).map_err(unavailable)?;
+        let ring = RingBuf::try_from(Map::RingBuf(map(&mut loaded, "denials")?)).map_err(unavailable)?;
+        let states = Array::try_from(Map::Array(map(&mut loaded, "states")?)).map_err(unavailable)?;
+        let places = HashMap::try_from(Map::HashMap(map(&mut loaded, "places")?)).map_err(unavailable)?;
+        let known = Map::Array(map(&mut loaded, "calls")?);
+        let mut known: Array<MapData, u32> = Array::try_from(known).map_err(unavailable)?;
         for (number, arguments) in calls {
             if let Some(index) = u32::try_from(number).ok().filter(|_| number < CALLS_MAX) {
                 known.set(index, packed(arguments), 0).map_err(unavailable)?;
             }
         }
-        attach(&mut programs, "on_return", "sys_exit").map_err(unavailable)?;
-        Ok(Denials { ring, states, places, clock: Clock::start(), _programs: programs })
+        let _attached = loaded.attach("on_return", "sys_exit").map_err(unavailable)?;
+        Ok(Denials { ring, states, places, clock: Clock::start(), _attached })
     }
 
     /// Tells of the mount namespace of this process from now on; `places` are its paths, and whether the machine's own

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use belay_sys::{Dir, FileType, Handle, handle_of};
 
-use super::tree::{Place, is_gone};
+use super::tree::{self, Place, is_gone};
 use crate::team::{Team, do_all};
 
 /// At most so many directories wait while they are open; the others are gone through at once.
@@ -27,7 +27,7 @@ struct Crawl {
 }
 
 /// Lists what is beneath `dir` on the same mount; with `counts` a directory of two links is known to hold none.
-pub(super) fn crawl(dir: Dir, handle: Handle, mount: i32, counts: bool) -> io::Result<Vec<(Handle, Place)>> {
+pub(super) fn crawl(dir: Dir, handle: Handle, mount: i32, counts: bool) -> io::Result<Vec<tree::Found>> {
     let crawl = Crawl { mount, counts, waiting: AtomicUsize::new(1), failed: Mutex::new(None) };
     let found = do_all((dir, handle), |team, found: &mut Found, (dir, handle)| {
         crawl.waiting.fetch_sub(1, Ordering::Relaxed);

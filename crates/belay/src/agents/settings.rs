@@ -21,6 +21,8 @@ pub(crate) struct Edit {
     pub(crate) before: Option<String>,
     /// None if the file goes.
     pub(crate) after: Option<String>,
+    /// Whether it is a program.
+    is_program: bool,
 }
 
 impl Edit {
@@ -39,12 +41,12 @@ pub(crate) fn install(file: &File) -> Result<Edit> {
             put_in(text.unwrap_or("{}\n"), entries).map_err(|fault| refuse(&file.path, &fault))?
         }
         Content::Block { table, text: block } => with_block(&file.path, text.unwrap_or_default(), *table, block)?,
-        Content::Whole(own) => match text {
+        Content::Whole(own) | Content::Program(own) => match text {
             Some(other) if !other.contains(MARK) => return Err(foreign(&file.path)),
             _ => own.clone(),
         },
     };
-    Ok(Edit { path: file.path.clone(), before, after: Some(after) })
+    Ok(Edit { path: file.path.clone(), before, after: Some(after), is_program: is_program(file) })
 }
 
 /// What taking ours out of the file would make of it.
@@ -58,9 +60,13 @@ pub(crate) fn uninstall(file: &File) -> Result<Edit> {
             Some(as_it_was(&file.path, left))
         }
         (Some(text), Content::Block { .. }) => Some(without_block(text)),
-        (Some(text), Content::Whole(_)) => (!text.contains(MARK)).then(|| text.clone()),
+        (Some(text), Content::Whole(_) | Content::Program(_)) => (!text.contains(MARK)).then(|| text.clone()),
     };
-    Ok(Edit { path: file.path.clone(), before, after })
+    Ok(Edit { path: file.path.clone(), before, after, is_program: is_program(file) })
+}
+
+fn is_program(file: &File) -> bool {
+    matches!(file.content, Content::Program(_))
 }
 
 fn put_in(text: &str, entries: &[Entry]) -> Result<String, Fault> {
@@ -168,7 +174,8 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     let replace = || -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(after.as_bytes())?;
-        let mode = fs::metadata(&path).map_or(0o600, |meta| meta.permissions().mode());
+        let fresh = if edit.is_program { 0o700 } else { 0o600 };
+        let mode = fs::metadata(&path).map_or(fresh, |meta| meta.permissions().mode());
         file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
         file.as_file().sync_all()?;
         file.persist(&path)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::plan::is_ours;
 use super::{Agent, jsonc};
 use crate::view;
 
@@ -33,9 +34,7 @@ pub(crate) fn silence(agent: Agent, home: &Path, project: &Path) -> Option<Silen
                 Switch { place: &["disableAllHooks"], off: is_true },
                 Switch { place: &["allowManagedHooksOnly"], off: is_true },
             ];
-            let own = [home.join(".claude/settings.json"), PathBuf::from(CLAUDE_MANAGED)];
-            let shared = [".claude/settings.json", ".claude/settings.local.json"].map(|name| project.join(name));
-            switched_off(own.iter().chain(&shared), &switches)
+            switched_off(claude_settings(home, &[project]).iter(), &switches)
         }
         Agent::Gemini => {
             let names_belay = |value: &Value| value.as_array().is_some_and(|list| list.contains(&"belay".into()));
@@ -54,6 +53,38 @@ pub(crate) fn silence(agent: Agent, home: &Path, project: &Path) -> Option<Silen
         Agent::Codex => codex(home),
         Agent::Cursor | Agent::Opencode => None,
     }
+}
+
+/// The settings of Claude Code that hold in a project, the machine's last.
+fn claude_settings(home: &Path, projects: &[&Path]) -> Vec<PathBuf> {
+    let shared = projects
+        .iter()
+        .flat_map(|project| [".claude/settings.json", ".claude/settings.local.json"].map(|name| project.join(name)));
+    let own = [home.join(".claude/settings.json"), PathBuf::from(CLAUDE_MANAGED)];
+    own.into_iter().chain(shared).collect()
+}
+
+/// What became of belay's hooks in the settings of Claude Code, if they no longer do what they should.
+pub(crate) fn tampered(home: &Path, projects: &[&Path]) -> Option<Silence> {
+    if let Some(silence) = projects.iter().find_map(|project| silence(Agent::Claude, home, project)) {
+        return Some(silence);
+    }
+    let texts: Vec<String> =
+        claude_settings(home, projects).iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+    let is_there = |event: &&str| {
+        let ours = |text: &String| match jsonc::get(text, &["hooks", event]) {
+            Ok(Some(Value::Array(groups))) => groups.iter().any(is_ours),
+            _ => false,
+        };
+        texts.iter().any(ours)
+    };
+    // Without these there is no turn, no command or no end of either.
+    let needed = ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"];
+    let missing: Vec<&str> = needed.into_iter().filter(|event| !is_there(event)).collect();
+    (!missing.is_empty()).then(|| Silence {
+        why: format!("belay's hooks were taken out of Claude Code's settings ({})", missing.join(", ")),
+        advice: "`belay install claude` puts them back".to_owned(),
+    })
 }
 
 fn switched_off<'a>(files: impl Iterator<Item = &'a PathBuf>, switches: &[Switch]) -> Option<Silence> {
@@ -129,6 +160,29 @@ mod tests {
             assert_eq!(said(agent, file, text), Some(format!("{why} switches hooks off")), "{text}");
         }
         assert_eq!(said(Agent::Claude, ".claude/settings.json", "{ \"disableAllHooks\": false }"), None);
+    }
+
+    #[test]
+    fn hooks_that_were_taken_out_are_missed_wherever_they_were() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("p");
+        let write = |file: &str, events: &[&str]| {
+            let ours = serde_json::json!([{ "hooks": [{ "command": "belay", "args": ["hook", "claude"] }] }]);
+            let hooks: serde_json::Map<String, Value> =
+                events.iter().map(|event| ((*event).into(), ours.clone())).collect();
+            let path = home.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, serde_json::json!({ "hooks": hooks }).to_string()).unwrap();
+        };
+        let found = || tampered(home.path(), &[&project]).map(|silence| silence.why);
+        write(".claude/settings.json", &["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"]);
+        assert_eq!(found(), None);
+        write(".claude/settings.json", &["UserPromptSubmit", "Stop"]);
+        assert!(found().is_some_and(|why| why.contains("(PreToolUse, PostToolUse)")));
+        write("p/.claude/settings.local.json", &["PreToolUse", "PostToolUse"]);
+        assert_eq!(found(), None, "together they are all there");
+        fs::write(project.join(".claude/settings.json"), "{ \"disableAllHooks\": true }").unwrap();
+        assert_eq!(found().as_deref(), Some("disableAllHooks switches hooks off"));
     }
 
     #[test]

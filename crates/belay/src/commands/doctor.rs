@@ -1,9 +1,10 @@
 //! `belay doctor`: proves each layer on this machine by using it, and says how to get what is missing.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, ExitCode, Stdio};
 
-use belay_session::{Resident, Standing, Told, Want};
+use belay_session::{Resident, Standing, Told, Unheard, Want};
 use serde_json::{Value, json};
 
 use crate::agents::Agent;
@@ -18,6 +19,7 @@ use crate::ui::escape::printable;
 use crate::ui::quantity;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
+use crate::view;
 
 /// Prove each layer of protection on this machine, and say how to get what is missing
 ///
@@ -70,6 +72,7 @@ impl Finding {
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let world = World::new()?;
     let mut findings = vec![world.restore(), world.trace(), world.jail(), world.tools()];
+    findings.extend(store(context));
     findings.extend(agents(context, args.fix)?);
     findings.extend(helpers(context));
     let mut out = context.ui.out();
@@ -92,15 +95,45 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// The real store, if this directory has something in it: how full it is, and who can reach it.
+fn store(context: &Context<'_>) -> Option<Finding> {
+    let place = context.environment.home.join("store");
+    if place.metadata().ok()?.permissions().mode() & 0o077 != 0 {
+        let detail = format!("{} can be entered by others", view::path(&place));
+        return Some(Finding::new("store", State::Bad, detail).advise("`chmod 700` it"));
+    }
+    let home = context.home().ok()?;
+    let workspace = home.find(&context.directory().ok()?, &context.sources().ok()?).ok()??;
+    let budget = workspace.budget().ok()?;
+    let (used, limit) = (quantity::size(budget.used_bytes), quantity::size(budget.limit_bytes));
+    let free = quantity::size(budget.free_bytes);
+    let detail = format!(
+        "{used} of {limit} are used, {free} are free; only you can reach it, and so can what you run outside of `belay run`"
+    );
+    Some(match budget.is_over() {
+        true => Finding::new("store", State::Weak, detail).advise(
+            "old snapshots are thinned; `belay du` shows what takes the space, snapshots.retention.budget is the limit",
+        ),
+        false => Finding::new("store", State::Good, detail),
+    })
+}
+
 /// The processes that answer hooks at this moment.
 fn helpers(context: &Context<'_>) -> Vec<Finding> {
     let letter = swift::letter(&context.environment, "/".into(), Want::Standing);
     let all = Resident::all(&context.environment.home);
-    let standing = all.into_iter().filter_map(|mut helper| match helper.ask(&letter) {
-        Ok(Told::Standing(standing)) => Some(standing),
+    let found = all.into_iter().filter_map(|found| match found.and_then(|mut helper| helper.ask(&letter)) {
+        Ok(Told::Standing(standing)) => Some(helper(&standing)),
+        Err(Unheard::Hangs(pid)) => Some(hung(pid)),
         _ => None,
     });
-    standing.map(|standing| helper(&standing)).collect()
+    found.collect()
+}
+
+fn hung(pid: Option<u32>) -> Finding {
+    let which = pid.map_or_else(|| "a helper".to_owned(), |pid| format!("process {pid}"));
+    let detail = format!("{which} should answer hooks and gives no sign of life; they do without");
+    Finding::new("helper", State::Weak, detail).advise("`belay stop --helper` in its workspace ends it")
 }
 
 fn helper(standing: &Standing) -> Finding {
@@ -267,7 +300,7 @@ impl World {
 fn agents(context: &Context<'_>, fix: bool) -> Result<Vec<Finding>> {
     let home = user_home(context)?;
     let belay = program()?;
-    let ground = Ground { home: &home, project: None, belay: &belay };
+    let ground = Ground { home: &home, project: None, belay: &belay, worktrees: false, shell: false };
     let mut findings = Vec::new();
     for agent in Agent::ALL.into_iter().filter(|agent| home.join(trace(*agent)).is_dir()) {
         findings.push(examine(context, agent, &ground, fix));

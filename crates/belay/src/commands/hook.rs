@@ -2,6 +2,9 @@
 //!
 //! It never holds an agent up: whatever goes wrong is told, remembered for the status line, and ends with success.
 
+mod worktree;
+
+use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,11 +14,12 @@ use belay_session::{AgentDeed, Consent, Heard, Home, Work, Workspace};
 use serde_json::Value;
 
 use crate::agents::Agent;
-use crate::agents::word::{Said, understand};
+use crate::agents::silence::{Silence, tampered};
+use crate::agents::word::{Concern, Said, understand};
 use crate::commands::reside;
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::swift::INPUT_BYTES_MAX;
+use crate::swift::{Begun, INPUT_BYTES_MAX};
 use crate::ui::Ui;
 
 /// Characters of a prompt that a run is told.
@@ -35,9 +39,13 @@ pub(crate) struct Args {
     /// The event, for agents that do not name it in what they say
     event: Option<String>,
 
-    /// What was read from standard input already
+    /// Nothing was said: the agent is about to give this command line to a shell
+    #[arg(long, value_name = "COMMAND", conflicts_with = "event", hide = true)]
+    shell: Option<String>,
+
+    /// What is known already
     #[arg(skip)]
-    input: Option<Vec<u8>>,
+    begun: Option<Begun>,
 }
 
 const EXAMPLES: &str = "\
@@ -47,63 +55,119 @@ Examples:
 
 /// Takes the event in, and answers as the agent expects.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    answer(context.ui, args.agent, take_in(context, &args).map(drop))
+    let said = args.heard();
+    if let Ok(Some(Said { concern: Concern::Worktree(name), cwd, .. })) = &said {
+        return worktree::make(context, name, cwd.as_deref());
+    }
+    let problem = said.and_then(|said| take_in(context, &args, said));
+    let problem = problem.unwrap_or_else(|failure| Some(format!("this step is not protected: {}", failure.line())));
+    Ok(answer(context.ui, args.agent, problem))
 }
 
 /// Takes the event in from inside a run, which records everything but what the user asked for: that it is told.
 pub(crate) fn run_inside(ui: &Ui, args: &Args, ask: &dyn Fn(&[&str]) -> Result<()>) -> Result<ExitCode> {
-    let told = args.heard().and_then(|said| match said.map(|said| said.word.deed) {
+    let said = args.heard();
+    if let Ok(Some(Said { concern: Concern::Worktree(_), .. })) = &said {
+        return Err(Failure::refused("inside a run there are no copies of the workspace"));
+    }
+    let told = said.and_then(|said| match said.map(|said| said.word.deed) {
         Some(AgentDeed::Prompt(prompt)) => {
             let preview: String = prompt.chars().take(PREVIEW_CHARS_MAX).collect();
             ask(&["snapshot", "--quiet", "--turn", &format!("--prompt={preview}")])
         }
         _ => Ok(()),
     });
-    answer(ui, args.agent, told)
+    let problem = told.err().map(|failure| format!("this step is not protected: {}", failure.line()));
+    Ok(answer(ui, args.agent, problem))
 }
 
-fn answer(ui: &Ui, agent: Agent, done: Result<()>) -> Result<ExitCode> {
-    let problem = done.err().map(|failure| failure.line());
+/// Answers as the agent expects; what is wrong is told to whoever reads either.
+fn answer(ui: &Ui, agent: Agent, problem: Option<String>) -> ExitCode {
     if let Some(problem) = &problem {
-        ui.warn(format_args!("this step of the agent is not protected: {problem}"));
+        ui.warn(problem);
     }
-    let problem = problem.map(|problem| format!("belay could not protect this step: {problem}"));
+    let problem = problem.map(|problem| format!("belay: {problem}"));
     if let Some(reply) = agent.reply(problem.as_deref()) {
         let mut out = std::io::stdout().lock();
         // An agent that does not read the answer does not need it.
         let _ = writeln!(out, "{reply}");
     }
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 impl Args {
-    /// Passes on what was read from standard input already.
-    pub(crate) fn already(&mut self, input: Vec<u8>) {
-        self.input = Some(input);
+    /// Goes on from where the short way led.
+    pub(crate) fn go_on(&mut self, begun: Begun) {
+        self.begun = Some(begun);
     }
 
     /// What the agent says, if it concerns belay.
     fn heard(&self) -> Result<Option<Said>> {
-        let mut input = self.input.clone().unwrap_or_default();
-        if self.input.is_none() {
-            std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
+        if let Some(command) = &self.shell {
+            return Ok(Some(Said::shell(self.agent, command)));
         }
+        let read = || -> Result<Vec<u8>> {
+            let mut input = Vec::new();
+            std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
+            Ok(input)
+        };
+        let input = match &self.begun {
+            Some(begun) => Cow::Borrowed(&begun.input),
+            None => Cow::Owned(read()?),
+        };
         let said: Value = serde_json::from_slice(&input)
             .map_err(|error| Failure::refused("the agent did not say JSON").because(&error))?;
         Ok(understand(self.agent, self.event.as_deref(), &said))
     }
 }
 
-fn take_in(context: &Context<'_>, args: &Args) -> Result<Heard> {
-    let Some(said) = args.heard()? else { return Ok(Heard::default()) };
+/// Takes the word in; what is wrong all the same.
+fn take_in(context: &Context<'_>, args: &Args, said: Option<Said>) -> Result<Option<String>> {
+    let Some(said) = said else { return Ok(None) };
     let home = context.home()?;
     let workspace = open(context, &home, &said)?;
-    let heard = hear(&workspace, &said).inspect_err(|failure| {
+    if let Some(pid) = args.begun.as_ref().and_then(|begun| begun.hung) {
+        // If that cannot be written down, the step itself still can.
+        let _ = workspace.mind_hung(pid);
+    }
+    hear(&workspace, &said).inspect_err(|failure| {
         // If even that cannot be written, what is printed has to do.
         let _ = workspace.miss(&failure.line());
     })?;
     reside::start(&workspace);
-    Ok(heard)
+    match said.concern {
+        Concern::Settings { changed } if said.word.agent == Agent::Claude.name() => {
+            look_at_settings(context, &workspace, &said, changed)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Looks whether belay's hooks are still in the settings of Claude Code.
+///
+/// What is not there when a session begins was perhaps never meant to be; what goes while one is under way is an alarm.
+fn look_at_settings(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    said: &Said,
+    changed: bool,
+) -> Result<Option<String>> {
+    let Some(silence) = settings_fault(context, workspace, said.cwd.as_deref()) else {
+        workspace.calm_alarm()?;
+        return Ok(None);
+    };
+    if !changed {
+        return Ok(None);
+    }
+    workspace.raise_alarm(&said.word.session, &silence.why)?;
+    Ok(Some(format!("{}: what the agent does is not protected; {}", silence.why, silence.advice)))
+}
+
+/// What is wrong with belay's hooks in the settings of Claude Code.
+pub(crate) fn settings_fault(context: &Context<'_>, workspace: &Workspace<'_>, cwd: Option<&Path>) -> Option<Silence> {
+    let home = context.environment.user_home.as_deref()?;
+    let places = [workspace.path(), cwd.unwrap_or(workspace.path())];
+    tampered(home, &places)
 }
 
 fn hear(workspace: &Workspace<'_>, said: &Said) -> Result<Heard> {

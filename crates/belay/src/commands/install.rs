@@ -36,6 +36,15 @@ pub(crate) struct Args {
     #[arg(long)]
     project: bool,
 
+    /// Let Claude Code get the copies that it works in (its worktrees) from belay: git-ignored files and dependencies included
+    #[arg(long)]
+    worktrees: bool,
+
+    /// Have every command line that Claude Code gives to a shell go through belay, which takes a snapshot first if anything
+    /// changed: also when hooks are switched off
+    #[arg(long)]
+    shell: bool,
+
     /// Do not try the hook out afterwards
     #[arg(long, hide_short_help = true)]
     no_probe: bool,
@@ -66,7 +75,13 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = user_home(context)?;
     let belay = program()?;
     let project = if args.project { Some(context.directory()?) } else { None };
-    let ground = Ground { home: &home, project: project.as_deref(), belay: &belay };
+    let ground = Ground {
+        home: &home,
+        project: project.as_deref(),
+        belay: &belay,
+        worktrees: args.worktrees,
+        shell: args.shell,
+    };
     let mut failed = false;
     let agents = args.which.agents(&home);
     if agents.is_empty() {

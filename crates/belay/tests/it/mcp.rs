@@ -241,3 +241,26 @@ fn tools_are_described_for_a_model() {
         }
     }
 }
+
+#[test]
+fn a_path_of_any_bytes_is_named_as_the_tools_show_it() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    world.workspace.file("plain", "1\n");
+    let odd = world.workspace.path().join(std::ffi::OsStr::from_bytes(b"odd\xff\\n \n\x1b.txt"));
+    std::fs::write(&odd, "one\n").unwrap();
+    let mut client = client(&world);
+    client.ok("snapshots_create", json!({"name": "base"}));
+    std::fs::write(&odd, "two, longer\n").unwrap();
+    let (_, changes) = client.ok("snapshots_changes", json!({}));
+    let path = changes["changes"][0]["path"].clone();
+    assert_eq!(path, json!("odd\\xff\\\\n \\n\\u{1b}.txt"));
+    let (_, history) = client.ok("snapshots_history", json!({"path": path}));
+    assert_eq!(history["versions"].as_array().map(Vec::len), Some(1), "{history}");
+    assert!(client.ok("belay_blame", json!({"path": path})).0.contains("odd\\xff"));
+    let (_, back) = client.ok("snapshots_revert", json!({"path": path}));
+    assert_eq!((&back["action"], &back["path"]), (&json!("restored"), &path));
+    assert_eq!(std::fs::read(&odd).unwrap(), b"one\n");
+    let refused = client.refused("snapshots_revert", json!({"path": "a\\x00b"}));
+    assert!(refused.contains("NUL"), "{refused}");
+}

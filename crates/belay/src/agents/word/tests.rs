@@ -50,6 +50,8 @@ fn codex_gemini_and_cursor_are_understood() {
         "end  well",
         "start w1 Write /home/ada/shop/b.py",
         "end  well",
+        "start  database_query SELECT 1",
+        "end  well",
         "turn end",
     ];
     assert_eq!(heard(Agent::Cursor, include_str!("fixtures/cursor.jsonl")), cursor);

@@ -102,9 +102,12 @@ pub(super) fn note(what: &What) -> Option<String> {
     match what {
         What::Snapshot(taken) => Some(match (&taken.snapshot, &taken.failed) {
             (Some(id), _) => {
-                let took = quantity::took(Duration::from_micros(taken.took_us));
+                // Hooks do not tell how long it took.
+                let took = Some(taken.took_us).filter(|took| *took > 0);
+                let took =
+                    took.map(|took| format!(", {}", quantity::took(Duration::from_micros(took)))).unwrap_or_default();
                 let name = taken.name.as_ref().map(|name| format!(" ({})", text(name))).unwrap_or_default();
-                format!("snapshot {}{name}, {}, {took}", text(id), text(&taken.kind))
+                format!("snapshot {}{name}, {}{took}", text(id), text(&taken.kind))
             }
             (None, why) => format!("no snapshot ({}): {}", text(&taken.kind), text(why.as_deref().unwrap_or("failed"))),
         }),

@@ -47,10 +47,13 @@ pub(super) fn print(
     writeln!(out, "{heading}{}{heading:#}  {when}  {name}", run.id)?;
     tree.write(&mut out, args)?;
     let now = home.now().timestamp();
-    let took = runs::duration(run, now).map(quantity::took).unwrap_or_default();
-    let state = if run.is_live() { "still runs, since" } else { "took" };
+    // A conversation that hooks told of has no process of ours, and no end until its turn has one.
+    let took = runs::duration(run, now).map_or_else(
+        || "goes on".to_owned(),
+        |took| format!("{} {}", if run.is_live() { "still runs, since" } else { "took" }, quantity::took(took)),
+    );
     let commands = quantity::count(tree.commands.len() as u64, "command");
-    writeln!(out, "{dim}{state} {took}; {commands}{dim:#}")?;
+    writeln!(out, "{dim}{took}; {commands}{dim:#}")?;
     if tree.hidden(args) {
         writeln!(out, "{dim}what repeats and what is long was left out: `belay log {} --all`{dim:#}", run.id)?;
     }
