@@ -77,7 +77,7 @@ impl Reasons {
 
     /// Whether a rule or a flag names exactly this path.
     pub(crate) fn is_named(&self, path: &Path) -> bool {
-        self.sight.see(path).grant.as_deref() == Some(path)
+        self.flags.iter().any(|(flag, _)| flag == path) || self.rule(path).is_some()
     }
 
     /// Files of the workspace that can only be read, whatever the rules say.
