@@ -136,9 +136,16 @@ pub struct SnapshotTaken {
     /// The hash over everything captured, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// Paths that it lacks although nobody asked for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gaps: u64,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A rollback, undo or restore in the life of a run.

@@ -311,6 +311,7 @@ fn told(snapshot: &Snapshot, command: Option<u64>, took: Duration) -> Event {
         by_dirty_set: false,
         command,
         root: Some(snapshot.root.to_hex()),
+        gaps: snapshot.gaps,
         failed: None,
     };
     Event::new(At::from(snapshot.created_at), What::Snapshot(taken))

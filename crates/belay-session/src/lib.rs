@@ -7,6 +7,7 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod aftermath;
 mod agent;
 mod archive;
 mod backend;
@@ -92,7 +93,7 @@ pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
-    TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
+    Step, TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -108,6 +109,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, landlock_abi, on_interrupt, survive_terminal,
-    suspend_job, suspend_self, terminal_size, wait_readable,
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt,
+    survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
 };

@@ -75,7 +75,7 @@ pub enum Told {
     /// It is not done; whoever asked is to do it.
     Yourself(String),
     /// How it stands.
-    Standing(Standing),
+    Standing(Box<Standing>),
     /// It ends now.
     Leaving,
 }

@@ -10,11 +10,13 @@ mod client;
 mod confine;
 mod console;
 mod control;
+mod gaps;
 mod halt;
 mod held;
 mod journal;
 mod lost;
 mod passers;
+mod progress;
 mod record;
 mod refusals;
 mod seat;
@@ -50,7 +52,7 @@ pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub(crate) use still::Still;
-pub use wire::{Answer, Deed, Farewell, Frame, Request};
+pub use wire::{Answer, Deed, Farewell, Frame, Request, Step};
 pub(crate) use wire::{read_frame, write_text};
 
 /// Whatever wakes the loop.

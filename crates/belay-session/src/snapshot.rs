@@ -330,6 +330,7 @@ impl Workspace<'_> {
             copy.map(|copy| self.describe(copy, &snapshot)).transpose()?;
             Ok(vec![Record::Snapshot(Box::new(snapshot))])
         })?;
+        self.show_slots(&timeline);
         Ok(timeline.latest().expect("a snapshot was just published").clone())
     }
 

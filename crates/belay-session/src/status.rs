@@ -31,6 +31,8 @@ pub struct Status {
     pub changes: Vec<Change>,
     /// What a snapshot taken now would lack.
     pub unprotected: Vec<Unprotected>,
+    /// Who switched snapshots off, if somebody did.
+    pub disabled: Option<String>,
     /// The store's size and limit.
     pub budget: Budget,
     /// Interrupted rollbacks that were dealt with just now.
@@ -79,6 +81,7 @@ impl Workspace<'_> {
             rewound_at: base.and_then(|base| timeline.reached_at(base)),
             changes,
             unprotected: unprotected.collect(),
+            disabled: self.settings.disabled_by().map(|layer| layer.name().to_owned()),
             budget: self.budget()?,
             recovered,
             damage: timeline.damage().to_vec(),

@@ -58,7 +58,8 @@ pub use process::{
     raise_open_files_limit, self_start_ticks, start_ticks, user_id,
 };
 pub use pty::{
-    Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, take_terminal, terminal_size,
+    Pty, RawMode, Size, foreground_group, is_foreground, is_hung_up, open_pty, set_terminal_size, take_terminal,
+    terminal_size,
 };
 pub use root::Root;
 pub use sandbox::{

@@ -9,6 +9,7 @@ mod decode;
 mod load;
 mod types;
 
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -111,9 +112,19 @@ impl AsFd for Commands {
 
 /// The types that the programs name; all that there are if the kernel describes them in a way that we do not know.
 fn own_types() -> Result<Btf> {
-    let all = std::fs::read(TYPES).map_err(|source| Error::Kernel { what: "read the kernel's types", source })?;
-    let part = types::cut_out(&all, &STRUCTS);
-    Btf::parse(part.as_deref().unwrap_or(&all), Endianness::default()).map_err(unavailable)
+    let failed = |source| Error::Kernel { what: "read the kernel's types", source };
+    let file = File::open(TYPES).map_err(failed)?;
+    let length = usize::try_from(file.metadata().map_err(failed)?.len()).unwrap_or(usize::MAX);
+    match belay_sys::map_readonly(&file, 0, length) {
+        Ok(all) => named_types(&all),
+        // Kernels before 6.16 copy it.
+        Err(_) => named_types(&std::fs::read(TYPES).map_err(failed)?),
+    }
+}
+
+fn named_types(all: &[u8]) -> Result<Btf> {
+    let part = types::cut_out(all, &STRUCTS);
+    Btf::parse(part.as_deref().unwrap_or(all), Endianness::default()).map_err(unavailable)
 }
 
 /// Whether the kernel lets us load the programs, as far as one can tell without trying.

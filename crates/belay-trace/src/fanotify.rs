@@ -113,7 +113,8 @@ impl Files {
         let _ = Root::open(Path::new("/")).and_then(|programs| queue.watch_executions(programs.as_fd()));
         let tree = Tree::rooted(&root).map_err(unavailable)?;
         let listing = std::thread::Builder::new().name("belay-places".into());
-        let listing = listing.spawn(tree.lister(&root).map_err(unavailable)?).map_err(kernel("start a thread"))?;
+        // One thread is enough: nobody waits for it, and whoever starts the command needs the other processors.
+        let listing = listing.spawn(tree.lister(&root, 1).map_err(unavailable)?).map_err(kernel("start a thread"))?;
         Ok(Files {
             queue,
             root,

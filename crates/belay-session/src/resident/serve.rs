@@ -251,7 +251,7 @@ impl<'a> Helper<'a> {
                 self.leave();
                 return Err(Told::Leaving);
             }
-            "standing" => return Err(Told::Standing(self.standing())),
+            "standing" => return Err(Told::Standing(Box::new(self.standing()))),
             _ => {}
         }
         let version = text("version");

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use belay_event::{Degraded, Ended, ExecSource, FileSource, Isolation, Protection, RunStarted, What};
@@ -17,12 +17,14 @@ use belay_trace::{Engine, Options, Tracer};
 
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
+use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
 use super::{Wake, console, journal, refusals};
 use crate::error::{Error, Result};
+use crate::workspace::Work;
 
 /// The standard streams of the command.
 pub(super) struct Streams([OwnedFd; 3]);
@@ -98,6 +100,10 @@ impl Supervisor<'_> {
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
         let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
         self.tree = tree.map(|tree| tree.sparing(tracer, self.helpers.clone()));
+        // From here on it is the command that is stopped.
+        if self.control.end_preparing() {
+            return Err(Error::RunInterrupted);
+        }
         self.announce_start()?;
         // Told before the command shows anything, so that it does not find a word of ours on its screen.
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
@@ -111,8 +117,14 @@ impl Supervisor<'_> {
             workspace: self.workspace.path().to_owned(),
             exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
             // What is written to a layer is nowhere in the directory.
-            files: !self.workspace.is_layered() && !self.record.confinement.ephemeral,
-            engine: Engine::Best,
+            files: !self.workspace.is_layered()
+                && !self.record.confinement.ephemeral
+                && !settings.flag("tracing.disable_files"),
+            engine: match settings.choice("tracing.engine") {
+                "unprivileged" => Engine::Unprivileged,
+                "privileged" => Engine::Privileged,
+                _ => Engine::Best,
+            },
             group: tree.and_then(Tree::group),
         };
         let wakes = self.wakes.clone();
@@ -123,14 +135,13 @@ impl Supervisor<'_> {
         let later = ask.take_if(|_| self.record.confinement.ephemeral);
         let cradle = tree.map(|tree| (tree, self.streams.take().expect("streams are opened once and used once")));
         let (workspace, record, this) = (self.workspace, &self.record, &*self);
+        let progress = Telling::new(self.control.clone(), record.terminal.contains(&true));
+        let work = Work { progress: &progress, stop: self.stop };
         let (tracer, journal, taken, born) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
-            let journal = scope.spawn(|| {
-                record.save(workspace.home().disk(), true)?;
-                journal::create(workspace.home(), record)
-            });
-            static CALM: AtomicBool = AtomicBool::new(false);
-            let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, &CALM)));
+            let saved = scope.spawn(|| record.save(workspace.home().disk(), true));
+            let journal = scope.spawn(|| journal::create(workspace.home(), record));
+            let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, work)));
             // By this thread, since the command ends with the one that bore it. Where the system lets only ancestors trace unasked,
             // it must know its tracer; root may trace whom it likes.
             let bear = |tracer| cradle.as_ref().map(|(tree, streams)| this.bear(tree, streams, tracer));
@@ -138,7 +149,9 @@ impl Supervisor<'_> {
             let tracer = tracer.join().expect("a tracer does not panic");
             let pid = tracer.as_ref().ok().and_then(Tracer::tracer_pid);
             let born = early.or_else(|| bear(pid));
-            (tracer, journal.join(), taken.join(), born)
+            let saved = saved.join().expect("a record does not panic");
+            let journal = journal.join().expect("a journal does not panic");
+            (tracer, saved.and(journal), taken.join(), born)
         });
         match tracer {
             Ok(tracer) => {
@@ -150,18 +163,26 @@ impl Supervisor<'_> {
                 degraded.push(Degraded { layer: "exec".into(), why: format!("nothing is traced: {why}") });
             }
         }
-        self.journal = Some(journal.expect("a journal does not panic")?);
+        self.journal = Some(journal?);
         later.into_iter().for_each(|ask| self.captures.ask(ask));
-        self.begin_from(taken.expect("a snapshot does not panic"))?;
+        if let Some(layer) = settings.disabled_by() {
+            let why = format!("none is taken, so nothing can be taken back: snapshots.disabled, {}", layer.name());
+            degraded.push(Degraded { layer: "snapshots".into(), why });
+        }
+        self.begin_from(taken.expect("a snapshot does not panic"), degraded)?;
         let born = born.transpose()?;
         degraded.extend(born.iter().flat_map(|born| born.degraded.iter().cloned()));
         Ok(born)
     }
 
     /// Without the snapshot to come back to, nothing is run.
-    fn begin_from(&mut self, taken: Option<Done>) -> Result<()> {
+    fn begin_from(&mut self, taken: Option<Done>, degraded: &mut Vec<Degraded>) -> Result<()> {
         let Some(done) = taken else { return Ok(()) };
         let id = done.id().map(str::to_owned);
+        if id.is_none() && self.stop.load(Ordering::SeqCst) {
+            return Err(Error::RunInterrupted);
+        }
+        degraded.extend(self.news_of_gaps(done.snapshot()));
         // Changes made while the tracer was not yet ready may be in neither: the next snapshot looks at everything.
         let taken = self.captures.done(done, false);
         match (id, taken.failed.clone()) {

@@ -14,7 +14,8 @@ use super::supervisor::Supervisor;
 use super::wire::Answer;
 use crate::config::Settings;
 use crate::error::Result;
-use crate::record::Snapshot;
+use crate::record::{Kind, Snapshot};
+use crate::trigger::Ask;
 
 /// Stands for us among those who hold the run still; clients are counted from 1.
 const HOLDER: u64 = 0;
@@ -165,6 +166,8 @@ impl Supervisor<'_> {
         let storm = Storm { deleted: paths.len() as u64, snapshot: snapshot.id, command, decision };
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm.clone()));
+        // Whatever is decided, what is left at this moment can be come back to.
+        self.captures.ask(Ask::new(Kind::Auto, command, "many paths were deleted at once"));
         if !is_held {
             self.deletions.passed.insert(command);
             return;

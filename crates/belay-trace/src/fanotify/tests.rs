@@ -39,7 +39,7 @@ impl Bed {
 
     /// The directories are listed only now, and these are missed.
     fn list(&mut self, missed: &[&str]) {
-        let mut found = Tree::rooted(&self.files.root).unwrap().lister(&self.files.root).unwrap()().unwrap();
+        let mut found = Tree::rooted(&self.files.root).unwrap().lister(&self.files.root, 2).unwrap()().unwrap();
         let before = found.len();
         found.retain(|(_, place): &Found| !missed.iter().any(|name| *place.name == *name.as_bytes()));
         assert_eq!(found.len() + missed.len(), before, "whatever is to be missed is there");

@@ -15,6 +15,7 @@ use belay_sys::fanotify::Notice;
 use belay_sys::{Handle, Root, handle_of, open_handle};
 
 use super::crawl::crawl;
+use crate::team::HASTE;
 
 /// Deeper than this a path cannot be named, and a chain is taken for a loop.
 const DEPTH_MAX: usize = 4096;
@@ -70,15 +71,19 @@ impl Tree {
     /// Lists every directory beneath `root`, except other mounts.
     pub(super) fn list(root: &Root) -> io::Result<Tree> {
         let mut tree = Tree::rooted(root)?;
-        let found = tree.lister(root)?()?;
+        let found = tree.lister(root, HASTE)?()?;
         tree.fill(found);
         Ok(tree)
     }
 
-    /// What finds every directory beneath the root, whoever does it.
-    pub(super) fn lister(&self, root: &Root) -> io::Result<impl FnOnce() -> io::Result<Vec<Found>> + Send + 'static> {
+    /// What finds every directory beneath the root with so many threads, whoever does it.
+    pub(super) fn lister(
+        &self,
+        root: &Root,
+        threads: usize,
+    ) -> io::Result<impl FnOnce() -> io::Result<Vec<Found>> + Send + 'static> {
         let (dir, handle, mount, counts) = (root.dir(b"")?, self.root.clone(), self.mount, self.counts);
-        Ok(move || crawl(dir, handle, mount, counts))
+        Ok(move || crawl(dir, handle, mount, counts, threads))
     }
 
     /// Takes in what was found.
@@ -227,7 +232,7 @@ impl Tree {
             Err(error) if is_gone(&error) => return Ok(Vec::new()),
             opened => Root::from_fd(opened?).dir(b"")?,
         };
-        crawl(dir, handle.clone(), self.mount, self.counts)
+        crawl(dir, handle.clone(), self.mount, self.counts, HASTE)
     }
 
     /// Asks the kernel where a directory is now.

@@ -10,7 +10,7 @@ use belay_sys::inotify::{Inotify, Stand};
 use belay_sys::{Dir, FileType, Root};
 
 use super::{is_gone, join, list};
-use crate::team::{Team, do_all};
+use crate::team::{HASTE, Team, do_all};
 
 /// At most so many directories wait while they are open; the others are opened again.
 const OPEN_MAX: usize = 64;
@@ -57,7 +57,7 @@ pub(super) fn crawl(root: &Root, inotify: &Inotify, watch: i32) -> io::Result<Ve
 impl Crawl<'_> {
     fn watch_all(&self, watch: i32) -> io::Result<Vec<Found>> {
         let first = Todo { place: None, watch: Some(watch), path: Vec::new(), dir: Some(self.root.dir(b"")?) };
-        let work = || do_all(first, |team, found: &mut Found, todo| self.enter(team, found, todo));
+        let work = || do_all(HASTE, first, |team, found: &mut Found, todo| self.enter(team, found, todo));
         // In threads of its own, since each goes from directory to directory.
         Ok(std::thread::scope(|scope| scope.spawn(work).join().expect("the work does not panic")))
     }

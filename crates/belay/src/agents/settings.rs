@@ -57,9 +57,16 @@ pub(crate) fn uninstall(file: &File) -> Result<Edit> {
         (Some(text), _) if text.trim().is_empty() => before.clone(),
         (Some(text), Content::Entries(entries)) => {
             let left = take_out(text, entries).map_err(|fault| refuse(&file.path, &fault))?;
-            Some(as_it_was(&file.path, left))
+            as_it_was(&file.path, left)
         }
-        (Some(text), Content::Block { .. }) => Some(without_block(text)),
+        (Some(text), Content::Block { .. }) => {
+            let left = without_block(text);
+            match fs::read_to_string(backup_of(&file.path)) {
+                Ok(before) if before.trim() == left.trim() => Some(before),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && left.trim().is_empty() => None,
+                _ => Some(left),
+            }
+        }
         (Some(text), Content::Whole(_) | Content::Program(_)) => (!text.contains(MARK)).then(|| text.clone()),
     };
     Ok(Edit { path: file.path.clone(), before, after, is_program: is_program(file) })
@@ -122,11 +129,16 @@ fn take_out(text: &str, entries: &[Entry]) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// The very bytes that were there before belay came, if the file says the same again.
-fn as_it_was(path: &Path, text: String) -> String {
-    let before = fs::read_to_string(backup_of(path)).unwrap_or_default();
-    let is_same = jsonc::get(&before, &[]).ok() == jsonc::get(&text, &[]).ok() && !before.is_empty();
-    if is_same { before } else { text }
+/// The very bytes that were there before belay came, if nobody changed anything else since; none if nothing was there.
+fn as_it_was(path: &Path, text: String) -> Option<String> {
+    let is_empty = jsonc::get(&text, &[]).is_ok_and(|value| value == Some(json!({})));
+    // Only blanks and commas are put otherwise where something was taken out; remarks are somebody's.
+    let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || c == ',', "");
+    match fs::read_to_string(backup_of(path)) {
+        Ok(before) if bare(&before) == bare(&text) || (before.trim().is_empty() && is_empty) => Some(before),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_empty && bare(&text) == "{}" => None,
+        _ => Some(text),
+    }
 }
 
 fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<String> {
@@ -189,11 +201,12 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
     // What somebody had before belay came is not given up for what belay itself wrote.
-    let is_ours = |before: &String| before.contains("belay") && backup_of(&path).exists();
-    if edit.before.as_ref().is_some_and(|before| !is_ours(before)) {
-        fs::copy(&path, backup_of(&path)).map_err(|error| cannot(&error))?;
-    }
+    let backup = backup_of(&path);
+    let is_ours = |before: &String| before.contains("belay") && backup.exists();
     let Some(after) = &edit.after else { return fs::remove_file(&path).map_err(|error| cannot(&error)) };
+    if edit.before.as_ref().is_some_and(|before| !is_ours(before)) {
+        fs::copy(&path, &backup).map_err(|error| cannot(&error))?;
+    }
     let replace = || -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(after.as_bytes())?;
@@ -204,7 +217,12 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
         file.persist(&path)?;
         Ok(())
     };
-    replace().map_err(|error| cannot(&error))
+    replace().map_err(|error| cannot(&error))?;
+    if fs::read_to_string(&backup).is_ok_and(|kept| kept == *after) {
+        // Two of the same help nobody; one that cannot go does no harm.
+        let _ = fs::remove_file(&backup);
+    }
+    Ok(())
 }
 
 /// Where the file really is, or will be: settings are often links into a repository of them.

@@ -83,7 +83,8 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
-    let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
+    let paths = context.all_beneath(&workspace, &args.paths)?;
+    let scope = Scope::new(paths.clone());
     let from = match &args.from {
         Some(name) => named(context, &workspace, name)?,
         None => workspace.timeline()?.resolve_base()?.clone(),
@@ -100,6 +101,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut out = context.ui.paged();
     write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;
+    for path in &paths {
+        let is_in = |tree: &Tree| workspace.entry(tree, path).map(|entry| entry.is_some());
+        if !is_in(&before)? && !is_in(&after)? {
+            context.ui.warn(format_args!("nothing called {} is in either of them", view::relative(path)));
+        }
+    }
     if !unknown.is_empty() {
         let paths = quantity::count(topmost(&unknown), "path");
         context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));

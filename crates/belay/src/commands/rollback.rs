@@ -137,6 +137,13 @@ pub(crate) fn extract(
             .untouched()
             .hint("name a directory that is empty or does not exist yet"));
     }
+    if let Some(there) =
+        target.ancestors().find(|there| there.symlink_metadata().is_ok()).filter(|there| !there.is_dir())
+    {
+        return Err(Failure::refused(format!("{} is not a directory", view::path(there)))
+            .untouched()
+            .hint("name a directory that is empty or does not exist yet"));
+    }
     let meter = context.ui.meter("Extracting");
     let applied = workspace.extract(&snapshot, paths, &target, context.work(&meter))?;
     drop(meter);

@@ -315,7 +315,7 @@ fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> 
         (_, Some(span), _) => PruneRule::OlderThan(span),
         (_, _, budget) => PruneRule::Budget(budget.unwrap_or(u64::MAX)),
     };
-    let plan = workspace.plan_prune(rule)?;
+    let plan = context.ui.while_working("Weighing", || workspace.plan_prune(rule))?;
     if args.dry_run || plan.delete.is_empty() {
         let would = Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes };
         return tell_pruned(context, &plan, &would, true);
@@ -325,7 +325,7 @@ fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> 
         context.ui.say(format_args!("Would delete: {}", view::ids(&plan.delete)));
         context.ui.confirm(&format!("Delete {gone} for good?"))?;
     }
-    let pruned = workspace.prune(&plan)?;
+    let pruned = context.ui.while_working("Deleting", || workspace.prune(&plan))?;
     tell_pruned(context, &plan, &pruned, false)
 }
 
@@ -337,7 +337,7 @@ fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -
             gone.push(snapshot);
         }
     }
-    let plan = workspace.plan_delete(gone)?;
+    let plan = context.ui.while_working("Weighing", || workspace.plan_delete(gone))?;
     if args.dry_run {
         return tell_deleted(
             context,
@@ -350,7 +350,7 @@ fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -
         context.ui.confirm(&format!("Delete {} for good?", view::ids(&plan.delete)))?;
     }
     let ids: Vec<String> = plan.delete.iter().map(|snapshot| snapshot.id.clone()).collect();
-    let pruned = workspace.delete(&ids)?;
+    let pruned = context.ui.while_working("Deleting", || workspace.delete(&ids))?;
     if pruned.deleted.is_empty() {
         return Err(Failure::not_found("they were deleted by somebody else in the meantime"));
     }

@@ -75,7 +75,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     write_runs(&mut out, &home, &runs)?;
     write_outlived(&mut out, &outlived)?;
     write_uncaptured(&mut out, &uncaptured, lines_max)?;
-    write_unprotected(&mut out, &status.unprotected, uncaptured.is_empty(), lines_max)?;
+    write_unguarded(&mut out, &status)?;
+    write_unprotected(&mut out, &status.unprotected, uncaptured.is_empty() && unguarded(&status).is_none(), lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
     write_budget(&mut out, &status.budget)?;
     out.finish()?;
@@ -134,6 +135,10 @@ fn write_runs(out: &mut Out, home: &Home, runs: &[RunRecord]) -> Result<()> {
         writeln!(out, "  {}", summary::in_force(run, protection))?;
         if let Some(weaker) = summary::weaker(protection) {
             writeln!(out, "  weaker than it could be: {weaker}")?;
+        }
+        let caution = style::CAUTION;
+        for why in summary::unprotected(protection) {
+            writeln!(out, "  {caution}not protected:{caution:#} {why}")?;
         }
         write_troubles(out, home, run, protection)?;
     }
@@ -215,6 +220,27 @@ fn write_changes(out: &mut Out, status: &Status, lines_max: usize) -> Result<()>
     more(out, lines.len(), lines_max)
 }
 
+/// Why what is there is not protected, whatever the settings include.
+fn unguarded(status: &Status) -> Option<String> {
+    if let Some(origin) = &status.disabled {
+        return Some(format!(
+            "nothing that changes from now on: snapshots.disabled ({})",
+            escape::printable(origin.as_bytes())
+        ));
+    }
+    let Some(base) = &status.base else { return Some("nothing yet: there is no snapshot to go back to".to_owned()) };
+    let lacking = count(base.gaps, "path");
+    base.is_partial().then(|| format!("all but {lacking} that {0} lacks; `belay ls {0}` names them", base.id))
+}
+
+fn write_unguarded(out: &mut Out, status: &Status) -> Result<()> {
+    let caution = style::CAUTION;
+    match unguarded(status) {
+        Some(why) => heading(out, "Protected", &format!("{caution}{why}{caution:#}")),
+        None => Ok(()),
+    }
+}
+
 fn write_unprotected(out: &mut Out, unprotected: &[Unprotected], is_all: bool, lines_max: usize) -> Result<()> {
     if unprotected.is_empty() {
         return if is_all { heading(out, "Protected", "everything") } else { Ok(()) };
@@ -280,6 +306,7 @@ fn to_json(workspace: &Workspace<'_>, status: &Status, uncaptured: &[Change]) ->
         "changed": status.changes.iter().map(view::change_json).collect::<Vec<_>>(),
         "uncaptured": uncaptured.iter().map(view::change_json).collect::<Vec<_>>(),
         "untrusted": ignored,
+        "disabled": status.disabled,
         "unprotected": status.unprotected.iter().map(unprotected_json).collect::<Vec<_>>(),
         "budget": {
             "used_bytes": status.budget.used_bytes,

@@ -159,6 +159,12 @@ fn line(context: &Context<'_>, workspace: &Workspace<'_>, session: Option<&str>)
     let turn = turn.map(|turn| format!(" · @turn-{turn}")).unwrap_or_default();
     let age = quantity::age(latest.created_at, now);
     let count = quantity::count(timeline.snapshots().len() as u64, "snapshot");
+    if latest.is_partial() {
+        let lacking = quantity::count(latest.gaps, "path");
+        return Ok(format!(
+            "{caution}●{caution:#} belay: {count}, {age}{turn} · {lacking} not in it; `belay status` tells"
+        ));
+    }
     let Some(hung) = workspace.hung()? else {
         return Ok(format!("{good}●{good:#} belay: {count}, {age}{turn}"));
     };

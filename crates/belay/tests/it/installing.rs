@@ -51,6 +51,37 @@ fn claude_is_connected_once_and_disconnected_without_a_trace() {
     world.ok(&["uninstall", "claude"]);
     assert_eq!(read(&world, ".claude/settings.json"), SETTINGS);
     assert_eq!(read(&world, ".claude.json"), "{\"numStartups\": 7}");
+    assert!(!place(&world, ".claude/settings.json.belay-backup").exists(), "nor does what it says twice");
+}
+
+#[test]
+fn what_was_not_there_goes_again_and_what_somebody_changed_meanwhile_stays() {
+    let mut world = World::new();
+    world.ok(&["install", "claude", "gemini", "--no-probe"]);
+    world.ok(&["uninstall", "claude", "gemini"]);
+    for name in [".claude.json", ".claude/settings.json", ".gemini/settings.json"] {
+        assert!(!place(&world, name).exists(), "{name}");
+        assert!(!place(&world, &format!("{name}.belay-backup")).exists(), "{name}");
+    }
+    fs::write(place(&world, ".gemini/settings.json"), "").unwrap();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    world.ok(&["install", "claude", "gemini", "--no-probe"]);
+    let with = read(&world, ".claude/settings.json").replace("  // My model.\n", "");
+    fs::write(place(&world, ".claude/settings.json"), with).unwrap();
+    world.ok(&["uninstall", "claude", "gemini"]);
+    assert_eq!(read(&world, ".gemini/settings.json"), "");
+    let left = read(&world, ".claude/settings.json");
+    assert!(!left.contains("My model") && left.contains("// Ours at work.") && !left.contains("belay"), "{left}");
+}
+
+#[test]
+fn settings_that_claude_code_does_not_read_are_named() {
+    let mut world = World::new();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    let ran = world.belay(&["install", "claude"]);
+    assert!(ran.stderr.contains("will not be run: Claude Code reads nothing of"), "{ran}");
+    let doctor = world.belay(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains("comments or odd commas"), "{doctor}");
 }
 
 #[test]
@@ -240,17 +271,21 @@ fn what_somebody_made_of_a_server_stays_and_only_the_program_is_renewed() {
 #[test]
 fn what_is_written_for_a_project_is_written_nowhere_else() {
     let mut world = World::new();
-    for agent in ["claude", "codex", "gemini", "cursor", "opencode", "copilot"] {
+    for (agent, files) in [
+        ("claude", [".claude/settings.json", ".mcp.json"]),
+        ("codex", [".codex/hooks.json", ".codex/config.toml"]),
+        ("gemini", [".gemini/settings.json"; 2]),
+        ("cursor", [".cursor/hooks.json", ".cursor/mcp.json"]),
+        ("opencode", [".opencode/plugins/belay.js", "opencode.json"]),
+        ("copilot", [".github/hooks/belay.json"; 2]),
+    ] {
         let before = names(world.workspace.base());
         world.ok(&["install", agent, "--project", "--no-probe"]);
         assert_eq!(names(world.workspace.base()), before, "{agent}");
+        files.iter().for_each(|file| assert!(world.has(file), "{file}"));
         let ran = world.belay(&["uninstall", agent, "--project"]);
         assert_eq!(ran.code, 0, "{agent}: {ran}");
-    }
-    for file in
-        [".codex/hooks.json", ".codex/config.toml", ".opencode/plugins", "opencode.json", ".github/hooks/belay.json"]
-    {
-        assert!(world.has(file), "{file}");
+        files.iter().for_each(|file| assert!(!world.has(file), "{file} was not there before"));
     }
 }
 

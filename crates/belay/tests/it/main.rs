@@ -25,6 +25,7 @@ mod jailed;
 mod keyboard;
 mod large;
 mod looking;
+mod loud;
 mod manners;
 mod mcp;
 mod mcp_client;
