@@ -291,8 +291,8 @@ fn what_is_written_for_a_project_is_written_nowhere_else() {
 
 /// What is in a home beside belay's own and the workspace.
 fn names(home: &Path) -> Vec<String> {
-    let mut names: Vec<String> =
-        fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let entries = fs::read_dir(home).expect("a home").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
     names.retain(|name| name.starts_with('.') && name != ".local");
     names.sort();
     names
