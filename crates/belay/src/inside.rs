@@ -1,6 +1,6 @@
 //! belay inside a run: the store is out of reach, so the run is asked over its socket.
 
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -57,16 +57,31 @@ fn pipe(stream: UnixStream) -> Result<ExitCode> {
     let ended = Arc::clone(&has_ended);
     // Nobody waits for it: a read of standard input that nobody answers must not keep the process.
     let sender = std::thread::Builder::new().name("to-run".into()).spawn(move || {
-        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut to_run);
+        let _ = pass(&mut std::io::stdin().lock(), &mut to_run);
         ended.store(true, Ordering::SeqCst);
         let _ = to_run.shutdown(Shutdown::Write);
     });
     sender.map_err(broken)?;
     let mut out = std::io::stdout().lock();
-    std::io::copy(&mut &stream, &mut out).and_then(|_| out.flush()).map_err(broken)?;
+    pass(&mut &stream, &mut out).map_err(broken)?;
     match has_ended.load(Ordering::SeqCst) {
         true => Ok(ExitCode::SUCCESS),
         false => Err(Failure::refused("the run has ended the conversation")),
+    }
+}
+
+/// Copies each piece as it comes: one message is not held back until the next is there.
+fn pass(from: &mut impl Read, to: &mut impl Write) -> std::io::Result<()> {
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let length = match from.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(length) => length,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        to.write_all(&piece[..length])?;
+        to.flush()?;
     }
 }
 

@@ -94,6 +94,9 @@ _belay() {
             belay,import)
                 cmd="belay__subcmd__import"
                 ;;
+            belay,init)
+                cmd="belay__subcmd__init"
+                ;;
             belay,install)
                 cmd="belay__subcmd__install"
                 ;;
@@ -175,6 +178,9 @@ _belay() {
             belay,verify)
                 cmd="belay__subcmd__verify"
                 ;;
+            belay,version)
+                cmd="belay__subcmd__version"
+                ;;
             belay,watch)
                 cmd="belay__subcmd__watch"
                 ;;
@@ -202,11 +208,20 @@ _belay() {
             belay__subcmd__audit__subcmd__help,verify)
                 cmd="belay__subcmd__audit__subcmd__help__subcmd__verify"
                 ;;
+            belay__subcmd__config,get)
+                cmd="belay__subcmd__config__subcmd__get"
+                ;;
             belay__subcmd__config,help)
                 cmd="belay__subcmd__config__subcmd__help"
                 ;;
             belay__subcmd__config,list)
                 cmd="belay__subcmd__config__subcmd__list"
+                ;;
+            belay__subcmd__config,ls)
+                cmd="belay__subcmd__config__subcmd__list"
+                ;;
+            belay__subcmd__config__subcmd__help,get)
+                cmd="belay__subcmd__config__subcmd__help__subcmd__get"
                 ;;
             belay__subcmd__config__subcmd__help,help)
                 cmd="belay__subcmd__config__subcmd__help__subcmd__help"
@@ -218,6 +233,9 @@ _belay() {
                 cmd="belay__subcmd__forks__subcmd__help"
                 ;;
             belay__subcmd__forks,list)
+                cmd="belay__subcmd__forks__subcmd__list"
+                ;;
+            belay__subcmd__forks,ls)
                 cmd="belay__subcmd__forks__subcmd__list"
                 ;;
             belay__subcmd__forks,rm)
@@ -310,6 +328,9 @@ _belay() {
             belay__subcmd__help,import)
                 cmd="belay__subcmd__help__subcmd__import"
                 ;;
+            belay__subcmd__help,init)
+                cmd="belay__subcmd__help__subcmd__init"
+                ;;
             belay__subcmd__help,install)
                 cmd="belay__subcmd__help__subcmd__install"
                 ;;
@@ -391,6 +412,9 @@ _belay() {
             belay__subcmd__help,verify)
                 cmd="belay__subcmd__help__subcmd__verify"
                 ;;
+            belay__subcmd__help,version)
+                cmd="belay__subcmd__help__subcmd__version"
+                ;;
             belay__subcmd__help,watch)
                 cmd="belay__subcmd__help__subcmd__watch"
                 ;;
@@ -405,6 +429,9 @@ _belay() {
                 ;;
             belay__subcmd__help__subcmd__audit,verify)
                 cmd="belay__subcmd__help__subcmd__audit__subcmd__verify"
+                ;;
+            belay__subcmd__help__subcmd__config,get)
+                cmd="belay__subcmd__help__subcmd__config__subcmd__get"
                 ;;
             belay__subcmd__help__subcmd__config,list)
                 cmd="belay__subcmd__help__subcmd__config__subcmd__list"
@@ -451,6 +478,9 @@ _belay() {
             belay__subcmd__profile,list)
                 cmd="belay__subcmd__profile__subcmd__list"
                 ;;
+            belay__subcmd__profile,ls)
+                cmd="belay__subcmd__profile__subcmd__list"
+                ;;
             belay__subcmd__profile,show)
                 cmd="belay__subcmd__profile__subcmd__show"
                 ;;
@@ -475,8 +505,14 @@ _belay() {
             belay__subcmd__snapshots,list)
                 cmd="belay__subcmd__snapshots__subcmd__list"
                 ;;
+            belay__subcmd__snapshots,ls)
+                cmd="belay__subcmd__snapshots__subcmd__list"
+                ;;
             belay__subcmd__snapshots,prune)
                 cmd="belay__subcmd__snapshots__subcmd__prune"
+                ;;
+            belay__subcmd__snapshots,rm)
+                cmd="belay__subcmd__snapshots__subcmd__delete"
                 ;;
             belay__subcmd__snapshots__subcmd__help,delete)
                 cmd="belay__subcmd__snapshots__subcmd__help__subcmd__delete"
@@ -521,7 +557,7 @@ _belay() {
 
     case "${cmd}" in
         belay)
-            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo conformance completions answer reside supervise util help"
+            opts="-C -q -h -V --directory --fork --json --color --quiet --yes-really --help --version run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -551,7 +587,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__answer)
-            opts="-C -q -h --run --cwd --coloured --directory --fork --json --color --quiet --yes-really --help"
+            opts="-C -q -h --run --cwd --coloured --pipe --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -901,7 +937,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__compare)
-            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
+            opts="-U -C -q -h --stat --name-only --name-status --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -969,7 +1005,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config)
-            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list ls get help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -998,9 +1034,53 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        belay__subcmd__config__subcmd__help)
-            opts="list help"
+        belay__subcmd__config__subcmd__get)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__config__subcmd__help)
+            opts="list get help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__config__subcmd__help__subcmd__get)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1151,7 +1231,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__diff)
-            opts="-U -C -q -h --stat --name-only --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
+            opts="-U -C -q -h --stat --name-only --name-status --all --exit-code --unified --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1423,7 +1503,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__forks)
-            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list rm help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list ls rm help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1569,7 +1649,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__gc)
-            opts="-C -q -h --dry-run --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -C -q -h --dry-run --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1599,7 +1679,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help)
-            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust install uninstall doctor mcp hook statusline demo conformance completions answer reside supervise util help"
+            opts="run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1767,8 +1847,22 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__config)
-            opts="list"
+            opts="list get"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__config__subcmd__get)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2033,6 +2127,20 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__import)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__init)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2550,6 +2658,20 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__help__subcmd__version)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__help__subcmd__watch)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -2623,7 +2745,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__hook)
-            opts="-C -q -h --shell --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            opts="-C -q -h --shell --patient --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2683,6 +2805,36 @@ _belay() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__init)
+            opts="-C -q -h --project --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --directory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2861,7 +3013,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__pick)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2895,7 +3047,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__profile)
-            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list show check help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list ls show check help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3085,7 +3237,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__redo)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3149,7 +3301,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__restore)
-            opts="-y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3183,7 +3335,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__review)
-            opts="-p -y -C -q -h --apply --apply-hunk --all --none --patch --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-p -n -y -C -q -h --apply --apply-hunk --all --none --patch --run --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3225,7 +3377,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__rollback)
-            opts="-y -C -q -h --to --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --to --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3463,7 +3615,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots)
-            opts="-n -t -l -C -q -h --limit --type --long --refs --directory --fork --json --color --quiet --yes-really --help list prune delete help"
+            opts="-n -t -l -C -q -h --limit --type --long --refs --directory --fork --json --color --quiet --yes-really --help list ls prune delete rm help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3509,7 +3661,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__delete)
-            opts="-y -C -q -h --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3655,7 +3807,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__prune)
-            opts="-y -C -q -h --keep --older-than --budget --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --keep --older-than --budget --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3727,7 +3879,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__status)
-            opts="-a -C -q -h --all --directory --fork --json --color --quiet --yes-really --help"
+            opts="-a -s -C -q -h --all --short --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3881,7 +4033,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__undo)
-            opts="-y -C -q -h --command --run --step --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --command --run --step --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4152,6 +4304,36 @@ _belay() {
             ;;
         belay__subcmd__verify)
             opts="-C -q -h --deep --repair --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__version)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

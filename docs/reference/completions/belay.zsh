@@ -403,6 +403,29 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-n+[Show only the newest N]:N:_default' \
+'--limit=[Show only the newest N]:N:_default' \
+'-t+[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
+'--type=[Show only snapshots of this type, such as manual, pre-run or safety]:TYPE:(pre-run git build idle auto manual turn tool safety final)' \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-l[Show number, exact time, files, bytes and description too]' \
+'--long[Show number, exact time, files, bytes and description too]' \
+'(-t --type -l --long)--refs[List the named states in the workspace'\''s git repository (refs/sandbox/snapshots/) instead]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (prune)
 _arguments "${_arguments_options[@]}" : \
 '--keep=[Keep the N most worthwhile, delete the rest]:N:_default' \
@@ -414,6 +437,7 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -433,6 +457,28 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only show what would be deleted]' \
+'--dry-run[Only show what would be deleted]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::snapshots -- The snapshots:_default' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -491,6 +537,8 @@ always\:"Always"
 never\:"Never"))' \
 '-a[Name every changed and every unprotected path, instead of the first few]' \
 '--all[Name every changed and every unprotected path, instead of the first few]' \
+'-s[Only name what changed, a letter and a path a line]' \
+'--short[Only name what changed, a letter and a path a line]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -509,8 +557,9 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'(--name-only)--stat[Count changed lines instead of showing them]' \
+'(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
 '--name-only[Only name what changed]' \
+'(--name-only)--name-status[Only name what changed, each with the letter that \`belay status\` gives it]' \
 '--all[Show each file of a \`.git\` that came or went as a whole, too]' \
 '--exit-code[Exit with 1 when something differs]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -526,7 +575,7 @@ never\:"Never"))' \
 ;;
 (rollback)
 _arguments "${_arguments_options[@]}" : \
-'(--dry-run --mtime)--to=[Write the snapshot into this new or empty directory instead, and leave the workspace alone]:DIR:_files' \
+'(-n --dry-run --mtime)--to=[Write the snapshot into this new or empty directory instead, and leave the workspace alone]:DIR:_files' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -535,6 +584,7 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only show what would be done]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -565,6 +615,7 @@ never\:"Never"))' \
 '(--apply)--none[Apply nothing, and discard what was written as \`belay discard\` does]' \
 '-p[Show every hunk with its number]' \
 '--patch[Show every hunk with its number]' \
+'-n[Only show what would be done]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -659,6 +710,22 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (rm)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -720,8 +787,9 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'(--name-only)--stat[Count changed lines instead of showing them]' \
+'(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
 '--name-only[Only name what changed]' \
+'(--name-only)--name-status[Only name what changed, each with the letter that \`belay status\` gives it]' \
 '--all[Show each file of a \`.git\` that came or went as a whole, too]' \
 '--exit-code[Exit with 1 when something differs]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -745,6 +813,7 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only show what would be done]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -771,6 +840,7 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only show what would be done]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -793,6 +863,7 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only show what would be done]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -814,6 +885,7 @@ fresh\:"The present"))' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only show what would be done]' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -988,6 +1060,7 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-n[Only say what would be freed]' \
 '--dry-run[Only say what would be freed]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
@@ -1136,6 +1209,22 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (show)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1269,6 +1358,41 @@ never\:"Never"))' \
 '::prefix -- Only keys that begin so:_default' \
 && ret=0
 ;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--origin[Show where each value comes from]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::prefix -- Only keys that begin so:_default' \
+&& ret=0
+;;
+(get)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_belay__subcmd__config__subcmd__help_commands" \
@@ -1282,6 +1406,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:belay-config-help-command-$line[1]:"
         case $line[1] in
             (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(get)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1316,6 +1444,24 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(init)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--project[Also connect the agents that are used here, in the project'\''s own settings]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::path -- The project; the current directory by default:_files' \
+&& ret=0
+;;
 (install)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1327,7 +1473,7 @@ never\:"Never"))' \
 '()--all[All agents that are used here]' \
 '-n[Only show what would be written]' \
 '--dry-run[Only show what would be written]' \
-'--project[Write into the settings of this project instead of your own]' \
+'--project[Write into the settings of this project, and not into your own]' \
 '--worktrees[Let Claude Code get the copies that it works in (its worktrees) from belay\: git-ignored files and dependencies included]' \
 '--shell[Have every command line that Claude Code gives to a shell go through belay, which takes a snapshot first if anything changed\: also when hooks are switched off]' \
 '--no-probe[Do not try the hook out afterwards]' \
@@ -1414,6 +1560,7 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'--patient[Nobody waits for this\: take whatever time it needs]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -1501,6 +1648,22 @@ never\:"Never"))' \
 ':shell -- The shell:(bash elvish fish powershell zsh)' \
 && ret=0
 ;;
+(version)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (answer)
 _arguments "${_arguments_options[@]}" : \
 '--run=[The run that it is in]:RUN:_default' \
@@ -1512,6 +1675,7 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--coloured[Whether its terminal has colours]' \
+'--pipe[Whether it wants to talk, not an answer]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -1943,11 +2107,19 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
 ;;
 (trust)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(init)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1984,6 +2156,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (completions)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(version)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2085,6 +2261,7 @@ _belay_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
 'uninstall:Take belay'\''s entries out of the settings of agents' \
 'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
@@ -2094,6 +2271,7 @@ _belay_commands() {
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'conformance:Find out what a snapshot tool keeps and what it loses' \
 'completions:Print a completion script for your shell' \
+'version:Print the version' \
 'answer:Carry out what an agent asks for' \
 'reside:See what changes in a workspace, and answer its agents'\'' hooks' \
 'supervise:Hold tracer, journal and terminal of a run' \
@@ -2189,17 +2367,30 @@ _belay__subcmd__completions_commands() {
 _belay__subcmd__config_commands() {
     local commands; commands=(
 'list:List every key with its value' \
+'ls:List every key with its value' \
+'get:Print the value of one key' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__get_commands] )) ||
+_belay__subcmd__config__subcmd__get_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config get commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__config__subcmd__help_commands] )) ||
 _belay__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
 'list:List every key with its value' \
+'get:Print the value of one key' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__get_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__get_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help get commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__config__subcmd__help__subcmd__help_commands] )) ||
 _belay__subcmd__config__subcmd__help__subcmd__help_commands() {
@@ -2270,6 +2461,7 @@ _belay__subcmd__fork_commands() {
 _belay__subcmd__forks_commands() {
     local commands; commands=(
 'list:List them' \
+'ls:List them' \
 'rm:Remove forks; the last state of each is captured first, and a directory of its own stays' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2359,6 +2551,7 @@ _belay__subcmd__help_commands() {
 'why:Say whether a confined command can reach something, and which rule decides' \
 'config:Show the configuration in force' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
+'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
 'uninstall:Take belay'\''s entries out of the settings of agents' \
 'doctor:Prove each layer of protection on this machine, and say how to get what is missing' \
@@ -2368,6 +2561,7 @@ _belay__subcmd__help_commands() {
 'demo:Watch a rogue agent wreck a small project, and belay take it back' \
 'conformance:Find out what a snapshot tool keeps and what it loses' \
 'completions:Print a completion script for your shell' \
+'version:Print the version' \
 'answer:Carry out what an agent asks for' \
 'reside:See what changes in a workspace, and answer its agents'\'' hooks' \
 'supervise:Hold tracer, journal and terminal of a run' \
@@ -2438,8 +2632,14 @@ _belay__subcmd__help__subcmd__completions_commands() {
 _belay__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
 'list:List every key with its value' \
+'get:Print the value of one key' \
     )
     _describe -t commands 'belay help config commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__get_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__get_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config get commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__config__subcmd__list_commands] )) ||
 _belay__subcmd__help__subcmd__config__subcmd__list_commands() {
@@ -2538,6 +2738,11 @@ _belay__subcmd__help__subcmd__hook_commands() {
 _belay__subcmd__help__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'belay help import commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__init_commands] )) ||
+_belay__subcmd__help__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help init commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__install_commands] )) ||
 _belay__subcmd__help__subcmd__install_commands() {
@@ -2731,6 +2936,11 @@ _belay__subcmd__help__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay help verify commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__help__subcmd__version_commands] )) ||
+_belay__subcmd__help__subcmd__version_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help version commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__help__subcmd__watch_commands] )) ||
 _belay__subcmd__help__subcmd__watch_commands() {
     local commands; commands=()
@@ -2760,6 +2970,11 @@ _belay__subcmd__hook_commands() {
 _belay__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'belay import commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__init_commands] )) ||
+_belay__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay init commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__install_commands] )) ||
 _belay__subcmd__install_commands() {
@@ -2795,6 +3010,7 @@ _belay__subcmd__pick_commands() {
 _belay__subcmd__profile_commands() {
     local commands; commands=(
 'list:List every profile' \
+'ls:List every profile' \
 'show:Show a profile with all that it inherits' \
 'check:Check a profile'\''s file without using it' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -2895,8 +3111,10 @@ _belay__subcmd__snapshot_commands() {
 _belay__subcmd__snapshots_commands() {
     local commands; commands=(
 'list:List the snapshots of the workspace, oldest first' \
+'ls:List the snapshots of the workspace, oldest first' \
 'prune:Delete old snapshots by a rule, and give the space back' \
 'delete:Delete snapshots by name' \
+'rm:Delete snapshots by name' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay snapshots commands' commands "$@"
@@ -3045,6 +3263,11 @@ _belay__subcmd__util__subcmd__markdown_commands() {
 _belay__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'belay verify commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__version_commands] )) ||
+_belay__subcmd__version_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay version commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__watch_commands] )) ||
 _belay__subcmd__watch_commands() {

@@ -29,11 +29,10 @@ struct News {
 impl AgentWord {
     /// Whether the agent reads the answer to this and takes something from it.
     pub fn takes_news(&self) -> bool {
-        match (self.agent.as_str(), &self.deed) {
-            ("claude" | "codex" | "gemini", AgentDeed::Prompt(_)) => true,
-            ("claude", AgentDeed::ToolStart { .. }) => true,
-            _ => false,
-        }
+        matches!(
+            (self.agent.as_str(), &self.deed),
+            ("claude" | "codex" | "gemini", AgentDeed::Prompt(_)) | ("claude", AgentDeed::ToolStart { .. })
+        )
     }
 }
 

@@ -78,11 +78,11 @@ impl Repose {
     fn runs(&mut self, parent: u32) -> bool {
         const RUNNING: &[u8] = b"running";
         let mut word = [0; RUNNING.len()];
-        if let Some((_, file)) = self.last.as_ref().filter(|(pid, _)| *pid == parent) {
-            if let Ok(length) = file.read_at(&mut word, 0) {
-                return &word[..length] == RUNNING;
-            }
-            // That one is gone, and its number may be another's.
+        // One that cannot be read any more is gone, and its number may be another's.
+        if let Some((_, file)) = self.last.as_ref().filter(|(pid, _)| *pid == parent)
+            && let Ok(length) = file.read_at(&mut word, 0)
+        {
+            return &word[..length] == RUNNING;
         }
         self.last = File::open(format!("/proc/{parent}/syscall")).ok().map(|file| (parent, file));
         let read = self.last.as_ref().and_then(|(_, file)| file.read_at(&mut word, 0).ok());

@@ -59,7 +59,14 @@ pub(crate) fn uninstall(file: &File) -> Result<Edit> {
             let left = take_out(text, entries).map_err(|fault| refuse(&file.path, &fault))?;
             as_it_was(&file.path, left)
         }
-        (Some(text), Content::Block { .. }) => Some(without_block(text)),
+        (Some(text), Content::Block { .. }) => {
+            let left = without_block(text);
+            match fs::read_to_string(backup_of(&file.path)) {
+                Ok(before) if before.trim() == left.trim() => Some(before),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && left.trim().is_empty() => None,
+                _ => Some(left),
+            }
+        }
         (Some(text), Content::Whole(_) | Content::Program(_)) => (!text.contains(MARK)).then(|| text.clone()),
     };
     Ok(Edit { path: file.path.clone(), before, after, is_program: is_program(file) })

@@ -40,7 +40,7 @@ pub(crate) enum Concern {
 impl Said {
     /// The same as a hook would say of a command line that is about to be given to a shell.
     pub(crate) fn shell(agent: Agent, command: &str) -> Said {
-        let what: String = command.chars().take(WHAT_CHARS_MAX).collect();
+        let what: String = asked_for(command).chars().take(WHAT_CHARS_MAX).collect();
         let (agent, deed) = (agent.name().to_owned(), AgentDeed::Other(format!("shell: {what}")));
         let word = AgentWord { session: format!("{agent} shell"), agent, key: None, deed };
         Said { word, cwd: None, concern: Concern::Work }
@@ -130,6 +130,13 @@ pub(crate) fn understand(agent: Agent, event: Option<&str>, said: &Value) -> Opt
         deed,
     };
     Some(Said { word, cwd, concern })
+}
+
+/// The command that was asked for, without what Claude Code puts around it.
+fn asked_for(line: &str) -> &str {
+    let Some((_, rest)) = line.split_once("&& eval ") else { return line };
+    let rest = rest.rsplit_once(" && pwd ").map_or(rest, |(before, _)| before);
+    rest.trim_end_matches("< /dev/null").trim_end_matches('\\').trim().trim_matches('\'')
 }
 
 fn default_tool(event: &str) -> &'static str {

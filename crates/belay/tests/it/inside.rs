@@ -247,7 +247,7 @@ fn what_is_refused_is_written_down_with_the_command_that_asked() {
 
 /// Talks to `belay mcp` as an agent that was started by `belay run` would.
 fn client_inside(world: &World, flags: &[&str]) -> Client {
-    let words = [&["run", "-q", "--isolation", "jail"], flags, &["--", "sh", "-c", "exec belay mcp"]].concat();
+    let words = [&["run", "-q"], flags, &["--", "sh", "-c", "exec belay mcp"]].concat();
     Client::greet(world.command(&words), "2025-11-25").0
 }
 
@@ -258,7 +258,7 @@ fn an_agent_in_its_jail_has_the_tools_and_never_those_that_remove_history() {
     }
     let mut world = World::new();
     world.workspace.file("a", "one\n");
-    let mut client = client_inside(&world, &["--profile", "claude"]);
+    let mut client = client_inside(&world, &["--isolation", "jail", "--profile", "claude"]);
     let tools = client.ask("tools/list", json!({}));
     let names: Vec<&str> =
         tools["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
@@ -291,7 +291,7 @@ fn tools_in_a_jail_show_nothing_that_is_hidden_and_touch_nothing_that_is_kept_ap
         client.end();
         tools
     };
-    let hidden = offered(&["--hide", ".env"]);
+    let hidden = offered(&["--isolation", "jail", "--hide", ".env"]);
     assert!(!hidden.contains("snapshot_diff") && !hidden.contains("belay_blame"), "{hidden}");
     assert!(hidden.contains("snapshots_create"), "{hidden}");
     let apart = offered(&["--ephemeral"]);

@@ -73,12 +73,15 @@ const KILLS: u32 = 8;
 fn kept_by(backend: &str, world: &World) -> BTreeSet<String> {
     if backend == "btrfs" {
         let beside = fs::read_dir(world.workspace.base().join(".belay-snapshots"));
-        let names = beside.into_iter().flatten().map(|entry| entry.unwrap().path().display().to_string());
+        let names = beside
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("a directory is listed").path().display().to_string());
         return names.collect();
     }
     let mut list = Command::new("zfs");
-    let said = list.args(["list", "-H", "-o", "name", "-t", "filesystem,snapshot"]).output().unwrap();
-    let said = String::from_utf8(said.stdout).unwrap();
+    let said = list.args(["list", "-H", "-o", "name", "-t", "filesystem,snapshot"]).output().expect("zfs starts");
+    let said = String::from_utf8(said.stdout).expect("UTF-8");
     // A clone is there for the sake of the snapshot that it is called after.
     let name = |line: &str| line.replace("/belay-shows-", "@");
     said.lines().filter(|line| line.contains("belay-copy_")).map(name).collect()
@@ -149,7 +152,7 @@ fn killed_at_any_moment(mut world: World, backend: &str) {
         std::thread::sleep(Duration::from_secs(2));
     }
     let listed = world.json(&["snapshots"]);
-    let named = listed["snapshots"].as_array().unwrap().iter().filter_map(|one| one["native_ref"].as_str());
+    let named = listed["snapshots"].as_array().expect("a list").iter().filter_map(|one| one["native_ref"].as_str());
     assert_eq!(kept_by(backend, &world), named.map(str::to_owned).collect(), "each is a snapshot's");
 }
 

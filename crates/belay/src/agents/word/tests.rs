@@ -74,6 +74,14 @@ fn cursor_is_known_even_when_it_runs_the_hooks_of_claude() {
 }
 
 #[test]
+fn what_goes_to_a_shell_is_shown_as_it_was_asked_for() {
+    let around = "source /h/.claude/shell-snapshots/s.sh 2>/dev/null || true && { shopt -u extglob || true; } \
+                  2>/dev/null && eval 'rm .env && echo done' \\< /dev/null && pwd -P >| /tmp/cwd";
+    assert_eq!(asked_for(around), "rm .env && echo done");
+    assert_eq!(asked_for("make test"), "make test");
+}
+
+#[test]
 fn nonsense_is_no_word() {
     for nonsense in ["null", "[]", "{}", "3", "{\"hook_event_name\": 3}", "{\"hook_event_name\": \"Else\"}"] {
         let said: Value = serde_json::from_str(nonsense).unwrap();
