@@ -185,6 +185,9 @@ fn archive() -> Vec<u8> {
         header.set_entry_type(kind);
         header.set_size(data.len() as u64);
         header.set_mode(0o755);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_mtime(7);
         header.set_path(path).expect("a short path");
         if !link.is_empty() {
             header.set_link_name(link).expect("a short path");

@@ -214,8 +214,10 @@ impl Draft<'_> {
             return Ok(());
         }
         // Those that are there are all that is known of them.
-        let kept = (target.meta.xattrs_unread && !what.retyped)
-            .then(|| Entry { meta: Meta { xattrs: now.meta.xattrs.clone(), ..target.meta.clone() }, ..target.clone() });
+        let kept = (target.meta.xattrs_unread && !what.retyped).then(|| {
+            let meta = Meta { xattrs: now.meta.xattrs.clone(), xattrs_unread: false, ..target.meta.clone() };
+            Entry { meta, ..target.clone() }
+        });
         let target = kept.as_ref().unwrap_or(target);
         if differs {
             self.push(Some(now), Some(target), what);

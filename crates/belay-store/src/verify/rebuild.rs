@@ -7,12 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use belay_sys::FileType;
+
 use crate::error::Result;
 use crate::hash::Hash;
 use crate::manifest::{Counts, Manifest};
 use crate::objects::{KeySet, ObjectKind, Store};
 use crate::pack::Pack;
-use crate::statcache::{Cache, EntryStat, Record, flags};
+use crate::statcache::{Cache, EntryStat, EntryView, Record, flags};
 use crate::tree::{Content, Entry, Kind, Meta, Node, Reference, Segment, View};
 
 /// Guesses at one directory; more would take minutes.
@@ -100,8 +102,7 @@ impl Sources<'_> {
         let cache = self.cache_of(key)?;
         let bytes = cache.find(b"")?;
         let record = Record::parse(&bytes)?;
-        let (files, bytes) = record.totals();
-        let kind = Kind::Dir { node: record.node(), identity: record.identity(), files, bytes };
+        let (kind, (files, bytes)) = (kind_of(&record), record.totals());
         let others = self.present.iter().chain(self.snapshots).filter_map(|key| Manifest::read(self.store, key).ok());
         let others: Vec<Manifest> = others.take(TWINS_MAX).collect();
         for one in &others {
@@ -268,48 +269,86 @@ impl Sources<'_> {
     }
 
     /// What a stat cache saw in the directory when the snapshot was taken.
-    fn seen(&self, lost: &Lost) -> Option<BTreeMap<Vec<u8>, EntryStat>> {
+    fn seen(&self, lost: &Lost) -> Option<BTreeMap<Vec<u8>, Seen>> {
         let cache = self.cache_of(&lost.snapshot)?;
         let bytes = cache.find(&lost.path)?;
         let record = Record::parse(&bytes).filter(|record| record.node() == lost.key)?;
-        Some(record.entries().map(|entry| (entry.name.to_vec(), entry.to_stat())).collect())
+        let seen = |entry: EntryView<'_>| {
+            let inside = cache.find(&join(&lost.path, entry.name));
+            let dir = inside.as_deref().and_then(Record::parse).map(|record| kind_of(&record));
+            let is_dir = entry.file_type == FileType::Dir && entry.flags & flags::OPAQUE == 0;
+            (entry.name.to_vec(), Seen { stat: entry.to_stat(), dir: dir.filter(|_| is_dir) })
+        };
+        Some(record.entries().map(seen).collect())
     }
 }
 
-/// What may have been at a name.
-fn choices(name: &[u8], twins: &[Arc<Node>], seen: Option<&EntryStat>, loose: &Loose) -> Vec<Option<Entry>> {
-    let mut all: Vec<Option<Entry>> = Vec::new();
-    let mut add = |choice: Option<Entry>| {
-        if !all.contains(&choice) {
-            all.push(choice);
-        }
-    };
-    for entry in twins.iter().map(|node| node.get(name)) {
-        let Some(entry) = entry else {
-            if seen.is_none() {
-                add(None);
-            }
-            continue;
+/// What a stat cache saw at a name.
+struct Seen {
+    stat: EntryStat,
+    /// What is known of a directory.
+    dir: Option<Kind>,
+}
+
+impl Seen {
+    /// Whether something may be what was seen.
+    fn fits(&self, kind: &Kind) -> bool {
+        let is_sized = match kind {
+            Kind::File { size, .. } => *size == self.stat.size,
+            Kind::Symlink(text) => text.len() as u64 == self.stat.size,
+            Kind::Dir { .. } => self.dir.as_ref() == Some(kind),
+            _ => true,
         };
-        for kind in std::iter::once(entry.kind.clone()).chain(loose.like(&entry.kind)) {
-            if seen.is_none_or(|seen| fits(&kind, seen)) {
-                let mtime =
-                    seen.filter(|seen| seen.flags & flags::OPAQUE == 0).map_or(entry.meta.mtime, |seen| seen.mtime);
-                add(Some(Entry { name: name.to_vec(), meta: Meta { mtime, ..entry.meta.clone() }, kind }));
+        self.is_opaque() || is_sized && kind.file_type() == self.stat.file_type
+    }
+
+    fn is_opaque(&self) -> bool {
+        self.stat.flags & flags::OPAQUE != 0
+    }
+}
+
+fn kind_of(record: &Record<'_>) -> Kind {
+    let (files, bytes) = record.totals();
+    Kind::Dir { node: record.node(), identity: record.identity(), files, bytes }
+}
+
+/// What may have been at a name.
+fn choices(name: &[u8], twins: &[Arc<Node>], seen: Option<&Seen>, loose: &Loose) -> Vec<Option<Entry>> {
+    let mut all: Vec<Option<Entry>> = Vec::new();
+    let here: Vec<&Entry> = twins.iter().filter_map(|node| node.get(name)).collect();
+    if seen.is_none() && here.len() < twins.len() {
+        all.push(None);
+    }
+    // What is nowhere any more was most likely like its neighbours.
+    let neighbours = twins.iter().flat_map(|node| &node.entries).filter(|entry| {
+        let is_alike = |seen: &Seen| seen.stat.file_type == entry.kind.file_type();
+        here.is_empty() && seen.is_some_and(is_alike)
+    });
+    let mut likes: Vec<&Entry> = here.clone();
+    for neighbour in neighbours {
+        let is_known = |like: &&Entry| owner_and_mode(&like.meta) == owner_and_mode(&neighbour.meta);
+        if !likes.iter().any(is_known) {
+            likes.push(neighbour);
+        }
+    }
+    for like in likes {
+        let known = seen.and_then(|seen| seen.dir.clone());
+        for kind in std::iter::once(like.kind.clone()).chain(known).chain(loose.like(&like.kind)) {
+            if seen.is_some_and(|seen| !seen.fits(&kind)) {
+                continue;
+            }
+            let mtime = seen.filter(|seen| !seen.is_opaque()).map_or(like.meta.mtime, |seen| seen.stat.mtime);
+            let choice = Some(Entry { name: name.to_vec(), meta: Meta { mtime, ..like.meta.clone() }, kind });
+            if !all.contains(&choice) {
+                all.push(choice);
             }
         }
     }
     all
 }
 
-/// Whether something may be what was seen.
-fn fits(kind: &Kind, seen: &EntryStat) -> bool {
-    let is_sized = match kind {
-        Kind::File { size, .. } => *size == seen.size,
-        Kind::Symlink(text) => text.len() as u64 == seen.size,
-        _ => true,
-    };
-    seen.flags & flags::OPAQUE != 0 || is_sized && kind.file_type() == seen.file_type
+fn owner_and_mode(meta: &Meta) -> (u32, u32, u16) {
+    (meta.uid, meta.gid, meta.mode)
 }
 
 impl Loose {
