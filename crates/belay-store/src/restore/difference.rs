@@ -13,8 +13,9 @@ pub(super) fn difference(now: &Entry, target: &Entry, as_root: bool) -> What {
         content: !same_content(&now.kind, &target.kind),
         // A symlink's permission bits mean nothing and cannot be set.
         mode: old.mode != new.mode && !matches!(target.kind, Kind::Symlink(_)),
-        xattrs: !(old.xattrs_unread || new.xattrs_unread)
-            && !settable(&old.xattrs, as_root).eq(settable(&new.xattrs, as_root)),
+        xattrs: !(old.xattrs_unread
+            || new.xattrs_unread
+            || settable(&old.xattrs, as_root).eq(settable(&new.xattrs, as_root))),
         owner: as_root && (old.uid, old.gid) != (new.uid, new.gid),
         flags: as_root && (old.immutable, old.append_only) != (new.immutable, new.append_only),
         ..What::default()

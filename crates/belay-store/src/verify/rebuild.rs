@@ -24,6 +24,9 @@ const TWINS_MAX: usize = 16;
 /// Objects that nothing leads to, of each kind; where there are more, what was collected late is among them.
 const LOOSE_MAX: usize = 256;
 
+/// Stores an object and returns its key.
+type Put<'a> = dyn FnMut(&[u8]) -> Result<Hash> + 'a;
+
 /// Where guesses come from.
 pub(super) struct Sources<'a> {
     pub(super) store: &'a Store,
@@ -79,7 +82,7 @@ impl Sources<'_> {
         self.put_objects(&|put| node.store(put).map(drop))
     }
 
-    fn put_objects(&self, put_all: &dyn Fn(&mut dyn FnMut(&[u8]) -> Result<Hash>) -> Result<()>) -> Result<()> {
+    fn put_objects(&self, put_all: &dyn Fn(&mut Put<'_>) -> Result<()>) -> Result<()> {
         let batch = self.store.begin()?;
         let mut worker = batch.worker();
         put_all(&mut |bytes| worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key))?;
