@@ -319,6 +319,11 @@ fn kind_of(record: &Record<'_>) -> Kind {
 fn choices(name: &[u8], twins: &[Arc<Node>], seen: Option<&Seen>, loose: &Loose) -> Vec<Option<Entry>> {
     let mut all: Vec<Option<Entry>> = Vec::new();
     let here: Vec<&Entry> = twins.iter().filter_map(|node| node.get(name)).collect();
+    // What has the time and the size that were seen is hardly anything else.
+    let is_seen = |seen: &Seen, entry: &Entry| entry.meta.mtime == seen.stat.mtime && seen.fits(&entry.kind);
+    if let Some(same) = seen.and_then(|seen| here.iter().find(|entry| is_seen(seen, entry))) {
+        return vec![Some((*same).clone())];
+    }
     if seen.is_none() && here.len() < twins.len() {
         all.push(None);
     }
