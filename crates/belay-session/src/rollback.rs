@@ -254,7 +254,7 @@ impl Workspace<'_> {
         self.record(&intent, applied.changed, false)?;
         intent.clear(disk, &self.id)?;
         if applied.changed > 0 {
-            self.leave_news(&intent, applied.changed, &mut plan.steps.iter().map(|step| step.path.as_slice()));
+            self.leave_news(&intent, applied.changed, &mut plan.steps.paths());
         }
         Ok(applied)
     }

@@ -1,11 +1,7 @@
 //! What was put back while an agent worked, in the record of its conversation.
 
 use belay_event::{Action, At, Event, FileChange, Raw, What};
-<<<<<<< HEAD
-use belay_store::{LockMode, Steps};
-=======
-use belay_store::Step;
->>>>>>> main
+use belay_store::Steps;
 
 use super::memory::Memory;
 use crate::blend::told;
@@ -25,14 +21,8 @@ impl Workspace<'_> {
         let _ = self.tell_conversations(outcome, steps);
     }
 
-<<<<<<< HEAD
     fn tell_conversations(&self, outcome: &Outcome, steps: &Steps) -> Result<()> {
-        let lock = self.file("agents.lock");
-        let _held = self.home.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-=======
-    fn tell_conversations(&self, outcome: &Outcome, steps: &[Step]) -> Result<()> {
         let _held = self.turn_to_speak()?;
->>>>>>> main
         let at = At::from(self.home.options.clock.now());
         for memory in Memory::all(self)? {
             let run = memory.run.as_deref().and_then(|run| self.home.run(run).ok());

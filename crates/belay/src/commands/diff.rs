@@ -104,19 +104,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut out = context.ui.paged();
     write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;
-<<<<<<< HEAD
-    if unknown.count > 0 {
-        let paths = quantity::count(unknown.count, "path");
-=======
     for path in &paths {
         let is_in = |tree: &Tree| workspace.entry(tree, path).map(|entry| entry.is_some());
         if !is_in(&before)? && !is_in(&after)? {
             context.ui.warn(format_args!("nothing called {} is in either of them", view::relative(path)));
         }
     }
-    if !unknown.is_empty() {
-        let paths = quantity::count(topmost(&unknown), "path");
->>>>>>> main
+    if unknown.count > 0 {
+        let paths = quantity::count(unknown.count, "path");
         context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));
     }
     Ok(if args.style.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })

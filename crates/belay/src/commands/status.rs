@@ -62,8 +62,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let mut out = context.ui.paged();
     if args.short {
-        let lines = changes::collapse(status.changes.iter().map(changes::Line::from));
-        lines.iter().try_for_each(|line| writeln!(out, "{} {}", view::letter(line.what), line.name()))?;
+        let mut lines = changes::collapse(status.changes.iter().map(changes::Line::from));
+        lines.try_for_each(|line| writeln!(out, "{} {}", view::letter(line.what), line.name()))?;
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -71,14 +71,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     write(&mut out, &workspace, &status, lines_max)?;
     write_runs(&mut out, &home, &runs)?;
     write_outlived(&mut out, &outlived)?;
-<<<<<<< HEAD
     write_uncaptured(&mut out, &status.uncaptured, lines_max)?;
-    write_unprotected(&mut out, &status.unprotected, status.uncaptured.is_empty(), lines_max)?;
-=======
-    write_uncaptured(&mut out, &uncaptured, lines_max)?;
     write_unguarded(&mut out, &status)?;
-    write_unprotected(&mut out, &status.unprotected, uncaptured.is_empty() && unguarded(&status).is_none(), lines_max)?;
->>>>>>> main
+    let is_all = status.uncaptured.is_empty() && unguarded(&status).is_none();
+    write_unprotected(&mut out, &status.unprotected, is_all, lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
     write_budget(&mut out, &status.budget)?;
     out.finish()?;
