@@ -172,7 +172,7 @@ pub(crate) fn write(
     }
     if style.name_status {
         let line = |change: &Change| format!("{} {}", view::letter(Line::from(change).what), Line::from(change).name());
-        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", line(change))?));
+        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", line(&change))?));
     }
     if style.stat {
         return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };
