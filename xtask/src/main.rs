@@ -5,6 +5,7 @@
 
 mod bench;
 mod bpf;
+mod crash;
 mod reference;
 mod suites;
 mod tidy;
@@ -17,7 +18,8 @@ Usage: cargo xtask COMMAND
 
 Commands:
   tidy                 check the house rules (also a test of this crate)
-  crash [--full]       crash, kill and full-disk suites in release mode; --full tries every point
+  crash [--full] [--minutes N] [--resume] [--part I/N] [--profile NAME]
+                       crash, kill, race and full-disk suites, one test after another; --full tries every point
   large [PERCENT]      runs of 20,000 processes, 30,000 files and 200 commits, or a part of that, in release mode
   fuzz [SECONDS]       mutate stored bytes and feed every decoder, 60 seconds each by default
   bpf [--check]        build the programs that run in the kernel, or compare them with their source
@@ -33,7 +35,7 @@ fn main() -> ExitCode {
     };
     match command.as_str() {
         "tidy" => tidy::run(),
-        "crash" => suites::crash(rest),
+        "crash" => crash::run(rest),
         "large" => suites::large(rest),
         "fuzz" => suites::fuzz(rest),
         "bench" => bench::run(rest),

@@ -1,24 +1,12 @@
-//! `cargo xtask crash`, `cargo xtask large` and `cargo xtask fuzz`: suites that take too long for every change.
+//! `cargo xtask large` and `cargo xtask fuzz`: suites that take too long for every change.
 //!
-//! The tests themselves read `BELAY_CRASH`, `BELAY_LARGE_PERCENT` and `BELAY_FUZZ_SECONDS`; without them they run a bounded sample.
+//! The tests themselves read `BELAY_LARGE_PERCENT` and `BELAY_FUZZ_SECONDS`; without them they run a bounded sample.
 
 use crate::{cargo, finish, usage};
 use std::process::ExitCode;
 
-/// What is crashed, killed and starved.
-const CRASHED: [&str; 3] = ["belay-store", "belay-session", "belay"];
 /// Whose decoders are fed; they are private, so these tests are beside them.
 const FUZZED: [&str; 2] = ["belay-store", "belay-session"];
-
-/// Crashes, kills and full disks; every point of them with `--full`.
-pub(crate) fn crash(arguments: &[String]) -> ExitCode {
-    let extent = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        [] => "sample",
-        ["--full"] => "full",
-        _ => return usage("crash takes only --full"),
-    };
-    run(&CRASHED, &["--test", "it"], "crash", ("BELAY_CRASH", extent))
-}
 
 /// Runs in the size that agents make them, or in so many hundredths of it.
 pub(crate) fn large(arguments: &[String]) -> ExitCode {

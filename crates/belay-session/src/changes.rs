@@ -136,12 +136,12 @@ impl Workspace<'_> {
         let rewinds = self.rewinds_in(span)?;
         let mut newer = Vec::new();
         for step in &plan.plan.steps {
-            let path = step.path.clone();
+            let path = step.path.to_vec();
             match touches.get(&path).and_then(|touches| touches.last()) {
                 Some(touch) if touch.outside => newer.push(NewerEdit { path, run: None }),
                 Some(touch) if touch.run != run => newer.push(NewerEdit { path, run: Some(touch.run.clone()) }),
                 _ => {
-                    let (now, _) = self.unwound(&rewinds, &path, step.before.as_deref().cloned())?;
+                    let (now, _) = self.unwound(&rewinds, &path, step.before)?;
                     if self.is_newer(last.as_ref(), &path, now.as_ref())? {
                         newer.push(NewerEdit { path, run: None });
                     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
 use belay_store::{Entry, Hash, Scope};
@@ -35,15 +36,71 @@ pub struct Version {
     pub entry: Option<Entry>,
 }
 
+/// The paths that match a pattern, and the snapshots that hold each; there may be as many as files.
+pub struct Finds {
+    snapshots: Vec<Snapshot>,
+    paths: BTreeMap<Vec<u8>, Spans>,
+}
+
 /// A path that matches, and the snapshots that hold it.
-#[derive(Clone, Debug)]
-pub struct Found {
+#[derive(Clone, Copy)]
+pub struct Found<'a> {
     /// The path beneath the workspace.
-    pub path: Vec<u8>,
-    /// The newest entry of it.
-    pub entry: Entry,
+    pub path: &'a [u8],
+    snapshots: &'a [Snapshot],
+    spans: &'a Spans,
+}
+
+/// The snapshots that hold a path, by their place in the timeline: nearly always one run of them.
+struct Spans {
+    earlier: Vec<Range<u32>>,
+    last: Range<u32>,
+}
+
+impl Finds {
+    /// The paths in the order of their bytes.
+    pub fn iter(&self) -> impl Iterator<Item = Found<'_>> {
+        self.paths.iter().map(|(path, spans)| Found { path, snapshots: &self.snapshots, spans })
+    }
+
+    /// Leaves the paths that the snapshot does not hold, and all other snapshots.
+    pub fn keep_only(&mut self, snapshot: &Snapshot) {
+        let number = self.snapshots.iter().position(|one| one.id == snapshot.id).map(|at| at as u32);
+        self.paths.retain(|_, spans| {
+            let holds = number.is_some_and(|at| spans.all().any(|span| span.contains(&at)));
+            number.into_iter().for_each(|at| *spans = Spans { earlier: Vec::new(), last: at..at + 1 });
+            holds
+        });
+    }
+
+    /// Notes that snapshots from `at` on hold the path, until it is noted that one does not.
+    fn begins(&mut self, path: &[u8], at: u32) {
+        match self.paths.get_mut(path) {
+            None => drop(self.paths.insert(path.to_vec(), Spans { earlier: Vec::new(), last: at..u32::MAX })),
+            Some(spans) if spans.last.end == u32::MAX => {}
+            Some(spans) => spans.earlier.push(std::mem::replace(&mut spans.last, at..u32::MAX)),
+        }
+    }
+
+    fn ends(&mut self, path: &[u8], at: u32) {
+        if let Some(spans) = self.paths.get_mut(path).filter(|spans| spans.last.end == u32::MAX) {
+            spans.last.end = at;
+        }
+    }
+}
+
+impl Spans {
+    fn all(&self) -> impl DoubleEndedIterator<Item = &Range<u32>> {
+        self.earlier.iter().chain([&self.last])
+    }
+}
+
+impl<'a> Found<'a> {
     /// The snapshots, oldest first.
-    pub snapshots: Vec<Snapshot>,
+    pub fn snapshots(self) -> impl DoubleEndedIterator<Item = &'a Snapshot> {
+        let Found { snapshots, spans, .. } = self;
+        spans.all().flat_map(move |span| &snapshots[span.start as usize..span.end.min(snapshots.len() as u32) as usize])
+    }
 }
 
 impl Workspace<'_> {
@@ -72,46 +129,44 @@ impl Workspace<'_> {
 
     /// The paths in any snapshot that match: a glob over the whole path if it has a slash, else over the name;
     /// a pattern without glob characters matches any name that contains it.
-    pub fn find_paths(&self, pattern: &str) -> Result<Vec<Found>> {
+    pub fn find_paths(&self, pattern: &str) -> Result<Finds> {
         let pattern = Pattern::new(pattern)?;
-        let mut present: BTreeMap<Vec<u8>, Entry> = BTreeMap::new();
-        let mut found: BTreeMap<Vec<u8>, Found> = BTreeMap::new();
+        let mut finds = Finds { snapshots: self.timeline()?.snapshots().to_vec(), paths: BTreeMap::new() };
         let mut last: Option<crate::present::Tree> = None;
-        for snapshot in self.timeline()?.snapshots() {
+        for at in 0..finds.snapshots.len() {
+            let (snapshot, number) = (&finds.snapshots[at], at as u32);
             let tree = self.tree(snapshot)?;
             match &last {
                 // Only what differs from the snapshot before is looked at.
-                Some(last) => {
-                    for change in self.changes(last, &tree, &Scope::default())? {
-                        match change.after {
-                            Some(entry) if pattern.matches(&change.path) => drop(present.insert(change.path, entry)),
-                            Some(_) => {}
-                            None => drop(present.remove(&change.path)),
-                        }
-                    }
+                Some(last) => self.each_change(last, &tree, &Scope::default(), &mut |change| match change.after {
+                    Some(_) if pattern.matches(&change.path) => finds.begins(&change.path, number),
+                    Some(_) => {}
+                    None => finds.ends(&change.path, number),
+                })?,
+                None => {
+                    let manifest = snapshot.manifest;
+                    belay_store::find_path(
+                        self.home.store(),
+                        &manifest,
+                        &|path| pattern.matches(path),
+                        &mut |path, _| {
+                            finds.begins(path, number);
+                            Ok(())
+                        },
+                    )?;
                 }
-                None => belay_store::find_path(
-                    self.home.store(),
-                    &snapshot.manifest,
-                    &|path| pattern.matches(path),
-                    &mut |path, entry| {
-                        present.insert(path.to_vec(), entry.clone());
-                        Ok(())
-                    },
-                )?,
-            }
-            for (path, entry) in &present {
-                let one = found.entry(path.clone()).or_insert_with(|| Found {
-                    path: path.clone(),
-                    entry: entry.clone(),
-                    snapshots: Vec::new(),
-                });
-                one.entry = entry.clone();
-                one.snapshots.push(snapshot.clone());
             }
             last = Some(tree);
         }
-        Ok(found.into_values().collect())
+        Ok(finds)
+    }
+
+    /// The entry of a path that was found, in the newest of its snapshots.
+    pub fn newest(&self, found: Found<'_>) -> Result<Option<Entry>> {
+        match found.snapshots().next_back() {
+            Some(snapshot) => self.entry(&self.tree(snapshot)?, found.path),
+            None => Ok(None),
+        }
     }
 }
 

@@ -81,7 +81,7 @@ pub use eyes::{Eyes, Lookout, Sight};
 pub use forget::{Elsewhere, Forget, ForgetReport};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
-pub use history::{Found, Version, VersionState};
+pub use history::{Finds, Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use import::{ImportRequest, Imported};

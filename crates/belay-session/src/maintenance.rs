@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use belay_store::{
-    GcOptions, GcReport, Hash, HeavyPath, LockMode, Progress, Quiet, Root, Usage, VerifyOptions, VerifyReport, gc,
-    heaviest, verify, weigh,
+    GcOptions, GcReport, Hash, HeavyPath, LockMode, Progress, Quiet, Root, Usage, VerifyOptions, VerifyReport, Witness,
+    gc, heaviest, verify, weigh,
 };
 
 use crate::error::{Error, Result};
@@ -297,12 +297,12 @@ impl Home {
         let census = self.census()?;
         if !health.store.damage.is_empty() {
             let mut live = Vec::new();
-            for (_, path, timeline) in &census.workspaces {
+            for (id, path, timeline) in &census.workspaces {
                 if let (Ok(root), Some(latest)) = (Root::open(path), timeline.latest()) {
-                    live.push((root, latest.manifest));
+                    live.push(Witness { root, snapshot: latest.manifest, cache: format!("workspaces/{id}/cache") });
                 }
             }
-            let repaired = belay_store::repair(self.store(), &health.store, &live)?;
+            let repaired = belay_store::repair(self.store(), &health.store, &census.roots(), &live)?;
             (report.healed, report.lost) = (repaired.healed, repaired.lost);
         }
         report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist()?;

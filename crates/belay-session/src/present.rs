@@ -126,6 +126,13 @@ impl Workspace<'_> {
 
     /// Every path in `scope` that differs.
     pub fn changes(&self, before: &Tree, after: &Tree, scope: &Scope) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        self.each_change(before, after, scope, &mut |change| changes.push(change))?;
+        Ok(changes)
+    }
+
+    /// Calls `each` for every path in `scope` that differs, for whoever does not need them all at once.
+    pub fn each_change(&self, before: &Tree, after: &Tree, scope: &Scope, each: &mut dyn FnMut(Change)) -> Result<()> {
         let store = self.home.store();
         let sides = Sides {
             before: before.view(store),
@@ -133,12 +140,11 @@ impl Workspace<'_> {
             after: after.view(store),
             after_root: &after.manifest().root,
         };
-        let mut changes = Vec::new();
         diff(&sides, scope, &mut |change| {
-            changes.push(change);
+            each(change);
             Ok(())
         })?;
-        Ok(changes)
+        Ok(())
     }
 
     /// The entry at `path`.

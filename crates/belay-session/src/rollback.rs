@@ -254,7 +254,7 @@ impl Workspace<'_> {
         self.record(&intent, applied.changed, false)?;
         intent.clear(disk, &self.id)?;
         if applied.changed > 0 {
-            self.leave_news(&intent, applied.changed, &mut plan.steps.iter().map(|step| step.path.as_slice()));
+            self.leave_news(&intent, applied.changed, &mut plan.steps.paths());
         }
         Ok(applied)
     }
@@ -268,9 +268,12 @@ impl Workspace<'_> {
             let before = self.tree(safety)?;
             let look = Look { keep: Some(before.manifest()), ..Look::default() };
             let now = self.look(look, work)?;
-            let planned: HashSet<&[u8]> = plan.steps.iter().map(|step| step.path.as_slice()).collect();
-            let changes = self.changes(&before, &now, &Scope::default())?;
-            Ok(!changes.iter().any(|change| planned.contains(change.path.as_slice())))
+            let planned: HashSet<&[u8]> = plan.steps.paths().collect();
+            let mut is_touched = false;
+            self.each_change(&before, &now, &Scope::default(), &mut |change| {
+                is_touched |= planned.contains(change.path.as_slice());
+            })?;
+            Ok(!is_touched)
         };
         // In doubt the intent stays: finishing what was never begun does no harm.
         if is_untouched().unwrap_or(false) {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use belay_store::{Change, FileType, GapKind, Scope};
+use belay_store::{Changes, FileType, GapKind, Scope};
 use jiff::Timestamp;
 
 use crate::budget::Budget;
@@ -28,7 +28,9 @@ pub struct Status {
     /// When it was taken back to that, unless the snapshot was simply taken.
     pub rewound_at: Option<Timestamp>,
     /// What changed since then; without a snapshot, nothing.
-    pub changes: Vec<Change>,
+    pub changes: Changes,
+    /// What is there, and would be captured now, though that snapshot does not hold it.
+    pub uncaptured: Changes,
     /// What a snapshot taken now would lack.
     pub unprotected: Vec<Unprotected>,
     /// Who switched snapshots off, if somebody did.
@@ -63,10 +65,15 @@ impl Workspace<'_> {
         let timeline = self.timeline()?;
         let present = self.present(work)?;
         let base = timeline.base();
-        let changes = match base {
-            Some(base) => self.changes(&self.tree(base)?, &present, &Scope::default())?,
-            None => Vec::new(),
-        };
+        let (mut changes, mut uncaptured) = (Changes::default(), Changes::default());
+        if let Some(base) = base {
+            self.each_change(&self.tree(base)?, &present, &Scope::default(), &mut |change| match change.opaque {
+                false => changes.push(&change),
+                true if change.after.is_some() => uncaptured.push(&change),
+                // What only the snapshot captured is among the unprotected.
+                true => {}
+            })?;
+        }
         let until = Instant::now() + COUNTING_TIME_MAX;
         let gaps = present.coverage(self.home.store())?.gaps;
         let unprotected = gaps.into_iter().map(|gap| {
@@ -80,6 +87,7 @@ impl Workspace<'_> {
             base: base.cloned(),
             rewound_at: base.and_then(|base| timeline.reached_at(base)),
             changes,
+            uncaptured,
             unprotected: unprotected.collect(),
             disabled: self.settings.disabled_by().map(|layer| layer.name().to_owned()),
             budget: self.budget()?,

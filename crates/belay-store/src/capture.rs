@@ -24,9 +24,9 @@ use crate::disk::{Disk, Lock};
 use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::hash::Hash;
-use crate::manifest::{Counts, Coverage, Gap, Manifest};
+use crate::manifest::{Counts, Coverage, Gap, GapKind, Manifest};
 use crate::native::{Completed, Copier, Making, NativeCopy};
-use crate::objects::{Batch, ObjectKind, Store, Worker};
+use crate::objects::{Batch, ObjectKind, Store, UNREAD_FORMAT, Worker};
 use crate::statcache::{Cache, Update};
 use crate::tree::{Entry, Node, View};
 
@@ -274,9 +274,15 @@ fn look(
         _ => check::changed_since(&job, &cache)?,
     };
     match work {
-        Some(work) => patch::patch(&job, &cache, work),
-        None => descend::everything(&job),
+        Some(work) if !is_most(work.len(), cache.dirs()) => patch::patch(&job, &cache, work),
+        _ => descend::everything(&job),
     }
+}
+
+/// Whether so many directories are better walked with all the others: to patch a tree, all that changed is held at once.
+fn is_most(dirs: usize, of: usize) -> bool {
+    const MANY: usize = 4096;
+    dirs > MANY && dirs * 4 > of
 }
 
 impl Found {
@@ -287,6 +293,7 @@ impl Found {
         options: &CaptureOptions<'_>,
         mut worker: Option<&mut Worker<'_>>,
     ) -> Result<(Manifest, Coverage, crate::manifest::Links)> {
+        let is_kept = worker.is_some();
         let mut put = |bytes: &[u8]| match worker.as_deref_mut() {
             Some(worker) => worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key),
             None => Ok(store.algorithm().hash(bytes)),
@@ -298,6 +305,10 @@ impl Found {
         gaps.dedup();
         let suffered = gaps.iter().filter(|gap| !gap.kind.is_wanted()).count() as u64;
         let coverage = Coverage { gaps };
+        let is_unread = coverage.gaps.iter().any(|gap| gap.kind == GapKind::Attributes);
+        if is_unread && is_kept {
+            store.raise_format(UNREAD_FORMAT)?;
+        }
         let coverage_key = put(&coverage.encode())?;
         let filter = put(&options.filter.encode())?;
         let crate::tree::Kind::Dir { files, bytes, .. } = self.root.kind else {

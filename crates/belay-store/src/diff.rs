@@ -4,11 +4,13 @@
 
 mod lines;
 mod links;
+mod packed;
 mod renames;
 mod scope;
 
 pub use lines::{kept_lines, lines};
 pub use links::relinked;
+pub use packed::Changes;
 pub use renames::{Rename, renames};
 pub use scope::Scope;
 
@@ -78,7 +80,7 @@ impl What {
             retyped,
             content: !retyped && !same_content(&before.kind, &after.kind),
             mode: before.meta.mode != after.meta.mode,
-            xattrs: before.meta.xattrs != after.meta.xattrs,
+            xattrs: before.meta.xattrs != after.meta.xattrs && !before.meta.xattrs_unread && !after.meta.xattrs_unread,
             owner: (before.meta.uid, before.meta.gid) != (after.meta.uid, after.meta.gid),
             flags: flags(&before.meta) != flags(&after.meta),
             ..What::default()

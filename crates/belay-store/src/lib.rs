@@ -67,7 +67,7 @@ pub use assemble::Assembly;
 pub use capture::{
     CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, capture_copy, preview,
 };
-pub use diff::{Change, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
+pub use diff::{Change, Changes, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
@@ -80,11 +80,11 @@ pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, g
 pub use native::{Cloned, Completed, Copier, CopyPlace, Frame, Located, Making, NativeCopy, Slot, Whole, remove_copy};
 pub use objects::{Batch, ObjectKind, Store, Usage, Worker};
 pub use restore::{
-    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, apply, extract, is_between, plan,
-    tidy_up,
+    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, Steps, apply, extract,
+    is_between, plan, tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
-pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, repair, verify};
+pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, Witness, repair, verify};
 pub use weigh::{HeavyPath, Weight, heaviest, weigh};
 
 pub use belay_sys::{FileLock, FileType, Root, Stat, Time};

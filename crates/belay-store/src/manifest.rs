@@ -212,11 +212,13 @@ pub enum GapKind {
     Vanished,
     /// It would not hold still; what is stored may mix two of its states.
     Unstable,
+    /// It is captured but for its extended attributes, which could not be read.
+    Attributes,
 }
 
 impl GapKind {
     /// All kinds, in the order of their codes.
-    pub const ALL: [GapKind; 9] = [
+    pub const ALL: [GapKind; 10] = [
         GapKind::Unreadable,
         GapKind::Hung,
         GapKind::Mount,
@@ -226,6 +228,7 @@ impl GapKind {
         GapKind::OverLimit,
         GapKind::Vanished,
         GapKind::Unstable,
+        GapKind::Attributes,
     ];
 
     /// Whether the gap was asked for (by default or configuration) rather than suffered.

@@ -36,7 +36,7 @@ use crate::disk::{Disk, Lock, LockMode};
 use crate::error::{Error, Result, printable};
 use crate::hash::Hash;
 use crate::manifest::Manifest;
-use crate::objects::{FORMAT, LOCK, Store};
+use crate::objects::{COPIES_FORMAT, LOCK, Store};
 use crate::tree::Content;
 
 /// Records of copies.
@@ -79,7 +79,7 @@ pub struct NativeCopy {
 }
 
 impl NativeCopy {
-    fn encode(&self) -> Vec<u8> {
+    pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Encoder::default();
         out.bytes.extend_from_slice(MAGIC);
         out.blob(self.backend.as_bytes());
@@ -109,6 +109,11 @@ impl NativeCopy {
         if blake3::hash(body).as_bytes()[..16] != check[..] {
             return Err(bad("it is not what was written"));
         }
+        let is_set = |input: &mut Decoder<'_>| match input.byte()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(input.bad("a mark in it is neither set nor not")),
+        };
         let mut input = Decoder::new(body, &name);
         if input.take(MAGIC.len())? != MAGIC {
             return Err(bad("it is no record of a copy"));
@@ -122,8 +127,8 @@ impl NativeCopy {
             _ => return Err(bad("its place is unknown")),
         };
         let reference = input.text()?;
-        let manifest = if input.byte()? == 1 { Some(input.hash()?) } else { None };
-        let (bytes, order, is_archive) = (input.number()?, input.number()?, input.byte()? == 1);
+        let manifest = if is_set(&mut input)? { Some(input.hash()?) } else { None };
+        let (bytes, order, is_archive) = (input.number()?, input.number()?, is_set(&mut input)?);
         input.finish()?;
         Ok(NativeCopy { id: id.to_owned(), backend, place, reference, manifest, bytes, order, is_archive })
     }
@@ -287,7 +292,7 @@ impl Store {
         let disk = self.disk();
         let lock = disk.lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
         let lock = lock.expect("a lock that is waited for is given");
-        self.raise_format(FORMAT)?;
+        self.raise_format(COPIES_FORMAT)?;
         let name = format!("{COPIES}/{}{VOID}", copy.id);
         write(disk.as_ref(), &name, &copy.encode())?;
         disk.sync_dir(COPIES).map_err(Error::disk("sync", COPIES))?;

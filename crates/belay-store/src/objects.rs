@@ -6,6 +6,7 @@ mod maintain;
 mod pointers;
 mod reader;
 
+use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher as StdHasher};
 use std::io;
@@ -27,16 +28,21 @@ use crate::pack::{Pack, Place};
 use crate::tree::{Node, Page, Paged, Pages, Shape, join};
 
 /// The newest format of a store that this build reads; older ones are read, too.
-pub(crate) const FORMAT: u32 = 3;
+pub(crate) const FORMAT: u32 = 4;
 /// The one it writes as long as all content is in packs.
 const PACKS_FORMAT: u32 = 2;
+/// The one it writes once there are copies.
+pub(crate) const COPIES_FORMAT: u32 = 3;
+/// The one it writes once the attributes of something could not be read.
+pub(crate) const UNREAD_FORMAT: u32 = 4;
 pub(crate) const FORMAT_FILE: &str = "store/format";
 pub(crate) const PACKS: &str = "store/packs";
 pub(crate) const LOCK: &str = "store/lock";
 
 /// Decompressed blocks that are kept for the next reader.
 const BLOCK_CACHE_BYTES_MAX: usize = 16 << 20;
-const NODE_CACHE_MAX: usize = 8192;
+/// Entries of nodes, or pages of lists, that are kept for the next reader: some 15 MB of the former.
+const KEPT_ENTRIES_MAX: usize = 1 << 16;
 
 /// What an object is; only a hint for how it is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +101,31 @@ pub struct Store {
     blocks: Mutex<BlockCache>,
     /// The block that was last unpacked in part.
     lone: Mutex<Option<(u64, u32)>>,
-    nodes: Mutex<KeyMap<Arc<Node>>>,
-    lists: Mutex<KeyMap<Arc<Pages>>>,
+    nodes: Mutex<Kept<Node>>,
+    lists: Mutex<Kept<Pages>>,
+}
+
+/// What was read lately.
+struct Kept<T> {
+    all: KeyMap<Arc<T>>,
+    entries: usize,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Kept { all: KeyMap::default(), entries: 0 }
+    }
+}
+
+impl<T> Kept<T> {
+    fn keep(&mut self, key: &Hash, value: &Arc<T>, entries: usize) {
+        if self.entries + entries > KEPT_ENTRIES_MAX {
+            *self = Kept::default();
+        }
+        // One without entries takes room, too.
+        self.entries += entries + 1;
+        self.all.insert(*key, Arc::clone(value));
+    }
 }
 
 #[derive(Default)]
@@ -199,9 +228,15 @@ impl Store {
             return self.read(key);
         }
         let end = place.offset.saturating_add(place.len) as usize;
-        let part = pack.block(place.block).and_then(|block| pack.raw_until(&block, end));
+        thread_local! {
+            static PART: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+        }
+        let part = PART.with_borrow_mut(|(stored, raw)| {
+            pack.raw_until(&pack.block(place.block)?, end, (stored, raw))?;
+            self.object_in(raw, &pack, place, key)
+        });
         // Any failure is for the ordinary way to tell, which tries other copies too.
-        part.and_then(|raw| self.object_in(&raw, &pack, place, key)).or_else(|_| self.read(key))
+        part.or_else(|_| self.read(key))
     }
 
     fn object_in(&self, raw: &[u8], pack: &Pack, place: Place, key: &Hash) -> Result<Vec<u8>> {
@@ -218,39 +253,47 @@ impl Store {
 
     /// The tree node of that key.
     pub fn node(&self, key: &Hash) -> Result<Arc<Node>> {
-        if let Some(node) = self.nodes.lock().expect("no holder panics").get(key) {
+        if let Some(node) = self.nodes.lock().expect("no holder panics").all.get(key) {
             return Ok(Arc::clone(node));
         }
         let node = match self.shape(key)? {
             Shape::Whole(node) => return Ok(node),
             Shape::Pages(pages) => Arc::new(self.join(&pages.list.iter().collect::<Vec<_>>())?),
         };
-        remember(&self.nodes, key, &node);
+        self.keep_node(key, &node);
         Ok(node)
     }
 
     /// Keeps nodes that were just stored, because the next capture begins with them.
     pub(crate) fn keep_nodes(&self, nodes: &HashMap<Hash, Arc<Node>>, lists: &HashMap<Hash, Arc<Pages>>) {
-        nodes.iter().for_each(|(key, node)| remember(&self.nodes, key, node));
-        lists.iter().for_each(|(key, list)| remember(&self.lists, key, list));
+        nodes.iter().for_each(|(key, node)| self.keep_node(key, node));
+        lists.iter().for_each(|(key, list)| self.keep_list(key, list));
+    }
+
+    fn keep_node(&self, key: &Hash, node: &Arc<Node>) {
+        self.nodes.lock().expect("no holder panics").keep(key, node, node.entries.len());
+    }
+
+    fn keep_list(&self, key: &Hash, list: &Arc<Pages>) {
+        self.lists.lock().expect("no holder panics").keep(key, list, list.list.len());
     }
 
     /// How the tree node of that key is stored.
     pub(crate) fn shape(&self, key: &Hash) -> Result<Shape> {
-        if let Some(pages) = self.lists.lock().expect("no holder panics").get(key) {
+        if let Some(pages) = self.lists.lock().expect("no holder panics").all.get(key) {
             return Ok(Shape::Pages(Arc::clone(pages)));
         }
-        if let Some(node) = self.nodes.lock().expect("no holder panics").get(key) {
+        if let Some(node) = self.nodes.lock().expect("no holder panics").all.get(key) {
             return Ok(Shape::Whole(Arc::clone(node)));
         }
         let bytes = self.read(key)?;
         if Pages::is_list(&bytes) {
             let pages = Arc::new(Pages::decode(&bytes)?);
-            remember(&self.lists, key, &pages);
+            self.keep_list(key, &pages);
             return Ok(Shape::Pages(pages));
         }
         let node = Arc::new(Node::decode(&bytes)?);
-        remember(&self.nodes, key, &node);
+        self.keep_node(key, &node);
         Ok(Shape::Whole(node))
     }
 
@@ -286,8 +329,8 @@ impl Store {
 
     /// Gives up the nodes that are kept for the next reader.
     pub(crate) fn forget_nodes(&self) {
-        self.nodes.lock().expect("no holder panics").clear();
-        self.lists.lock().expect("no holder panics").clear();
+        *self.nodes.lock().expect("no holder panics") = Kept::default();
+        *self.lists.lock().expect("no holder panics") = Kept::default();
     }
 
     /// How much the store holds.
@@ -404,14 +447,6 @@ impl Store {
             return Ok(packs);
         }
     }
-}
-
-fn remember<T>(cache: &Mutex<KeyMap<Arc<T>>>, key: &Hash, value: &Arc<T>) {
-    let mut cache = cache.lock().expect("no holder panics");
-    if cache.len() >= NODE_CACHE_MAX {
-        cache.clear();
-    }
-    cache.insert(*key, Arc::clone(value));
 }
 
 fn is_older(text: &[u8], than: u32) -> bool {

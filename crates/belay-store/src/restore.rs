@@ -18,6 +18,7 @@ mod links;
 mod metadata;
 mod plan;
 mod stage;
+mod steps;
 mod still;
 mod swap;
 mod tidy;
@@ -26,17 +27,17 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use belay_sys::{Root, Time};
+use belay_sys::Root;
 
 use crate::capture::Progress;
-use crate::diff::What;
 use crate::error::{Error, Result};
 use crate::objects::Store;
-use crate::tree::{Entry, Kind, Meta};
+use crate::tree::{Entry, Meta};
 
 pub use difference::is_between;
 pub use extract::extract;
 pub use plan::plan;
+pub use steps::{Step, Steps};
 pub use tidy::tidy_up;
 
 use hands::Hands;
@@ -46,7 +47,7 @@ use layout::Layout;
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
     /// The steps, parents before children, in the order of names.
-    pub steps: Vec<Step>,
+    pub steps: Steps,
     /// What differs and is left as it is.
     pub left: Vec<Left>,
     /// Bytes that will be written.
@@ -55,67 +56,6 @@ pub struct Plan {
     pub(crate) sites: Vec<Site>,
     /// What the files are like that no step stages and that others become hard links to.
     pub(crate) anchors: HashMap<Vec<u8>, Entry>,
-}
-
-/// One path that a restore changes.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The path beneath the workspace.
-    pub path: Vec<u8>,
-    /// What is there and was captured before the restore.
-    pub before: Option<Box<Entry>>,
-    /// What will be there.
-    pub after: Option<Box<Entry>>,
-    /// In what they differ.
-    pub what: What,
-    /// The path that this one is a hard link to, if its group says so.
-    pub link_to: Option<Vec<u8>>,
-    /// How many names the file that is there has in the workspace.
-    pub(crate) names: u32,
-}
-
-impl Step {
-    /// Whether something new takes the place of what is there, if anything is.
-    fn is_replacement(&self) -> bool {
-        let what = &self.what;
-        self.after.is_some() && (what.added || what.retyped || what.content || what.links)
-    }
-
-    fn becomes_dir(&self) -> bool {
-        self.after.as_ref().is_some_and(|entry| matches!(entry.kind, Kind::Dir { .. }))
-    }
-
-    fn was_dir(&self) -> bool {
-        self.before.as_ref().is_some_and(|entry| matches!(entry.kind, Kind::Dir { .. }))
-    }
-
-    /// Whether what will be there is made anew, beside what is there.
-    ///
-    /// A file that runs with another's rights is, even if only its mode differs: whoever writes to the workspace could
-    /// change its content between the look at it and the change, and so gain those rights.
-    fn is_staged(&self) -> bool {
-        let privileged = |entry: &Entry| matches!(entry.kind, Kind::File { .. }) && difference::is_privileged(entry);
-        self.is_replacement() || self.after.as_deref().is_some_and(privileged)
-    }
-
-    /// Bytes that the step writes.
-    fn bytes(&self) -> u64 {
-        match self.after.as_ref().map(|entry| &entry.kind) {
-            Some(Kind::File { size, .. }) if self.is_staged() && self.link_to.is_none() => *size,
-            _ => 0,
-        }
-    }
-
-    /// The modification time that is set, if it is not to be the present.
-    fn mtime(&self, policy: MtimePolicy) -> Option<Time> {
-        let time = |entry: &Option<Box<Entry>>| entry.as_ref().map(|entry| entry.meta.mtime);
-        match policy {
-            MtimePolicy::Exact => time(&self.after),
-            // Its content does not change, so build tools need not see it.
-            MtimePolicy::Fresh if !self.what.added && !self.what.retyped && !self.what.content => time(&self.before),
-            MtimePolicy::Fresh => None,
-        }
-    }
 }
 
 /// A directory that exists and in which, or of which, something changes.

@@ -120,11 +120,13 @@ impl Cache {
 
     /// The cache with one record for each path of the delta.
     fn settled(mut self) -> Option<Cache> {
-        let mut whole = HashMap::with_capacity(self.newer.len());
-        for path in self.newer.keys() {
-            whole.insert(path.clone(), vec![self.find(path)?.into_owned()]);
+        let is_settled = |records: &[Vec<u8>]| matches!(records, [one] if !Record::is_partial(one));
+        let unsettled = self.newer.iter().filter(|(_, records)| !is_settled(records)).map(|(path, _)| path);
+        let unsettled: Vec<Vec<u8>> = unsettled.cloned().collect();
+        for path in unsettled {
+            let whole = self.find(&path)?.into_owned();
+            self.newer.insert(path, vec![whole]);
         }
-        self.newer = whole;
         Some(self)
     }
 
@@ -173,6 +175,11 @@ impl Cache {
         }
         found.extend(self.newer.values().flatten().map(Vec::as_slice));
         rest.is_empty().then_some(found)
+    }
+
+    /// How many directories it knows, or a few more.
+    pub(crate) fn dirs(&self) -> usize {
+        self.index_rows as usize + self.newer.len()
     }
 
     fn is_superseded(&self, path: &[u8]) -> bool {

@@ -56,12 +56,23 @@ pub struct Meta {
     pub append_only: bool,
     /// Extended attributes and ACLs, sorted by name.
     pub xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// They could not be read, so that their absence says nothing.
+    pub xattrs_unread: bool,
 }
 
 impl Default for Meta {
     fn default() -> Self {
         let mtime = Time { sec: 0, nsec: 0 };
-        Meta { mode: 0, uid: 0, gid: 0, mtime, immutable: false, append_only: false, xattrs: Vec::new() }
+        Meta {
+            mode: 0,
+            uid: 0,
+            gid: 0,
+            mtime,
+            immutable: false,
+            append_only: false,
+            xattrs: Vec::new(),
+            xattrs_unread: false,
+        }
     }
 }
 
@@ -311,13 +322,18 @@ impl Entry {
 
     pub(crate) fn encode(&self, out: &mut Encoder) {
         out.blob(&self.name);
+        self.encode_nameless(out);
+    }
+
+    pub(crate) fn encode_nameless(&self, out: &mut Encoder) {
         out.byte(self.kind.tag());
         out.number(u64::from(self.meta.mode));
         out.number(u64::from(self.meta.uid));
         out.number(u64::from(self.meta.gid));
         out.time(self.meta.mtime);
         let has_xattrs = !self.meta.xattrs.is_empty();
-        out.byte(u8::from(self.meta.immutable) | u8::from(self.meta.append_only) << 1 | u8::from(has_xattrs) << 2);
+        let bits = [self.meta.immutable, self.meta.append_only, has_xattrs, self.meta.xattrs_unread];
+        out.byte(bits.iter().enumerate().map(|(at, bit)| u8::from(*bit) << at).sum());
         if has_xattrs {
             encode_xattrs(&self.meta.xattrs, out);
         }
@@ -351,6 +367,10 @@ impl Entry {
 
     pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<Entry> {
         let name = input.blob()?.to_vec();
+        Ok(Entry { name, ..Entry::decode_nameless(input)? })
+    }
+
+    pub(crate) fn decode_nameless(input: &mut Decoder<'_>) -> Result<Entry> {
         let tag = input.byte()?;
         let mode = u16::try_from(input.number()?).ok().filter(|mode| *mode <= 0o7777);
         let mode = mode.ok_or_else(|| input.bad("a mode has unknown bits"))?;
@@ -358,11 +378,13 @@ impl Entry {
         let gid = input.u32()?;
         let mtime = input.time()?;
         let flags = input.byte()?;
-        if flags > 7 {
+        if flags > 15 || flags & 12 == 12 {
             return Err(input.bad("an entry has unknown flags"));
         }
         let xattrs = if flags & 4 != 0 { decode_xattrs(input)? } else { Vec::new() };
-        let meta = Meta { mode, uid, gid, mtime, immutable: flags & 1 != 0, append_only: flags & 2 != 0, xattrs };
+        let bit = |at: u8| flags & 1 << at != 0;
+        let (immutable, append_only, xattrs_unread) = (bit(0), bit(1), bit(3));
+        let meta = Meta { mode, uid, gid, mtime, immutable, append_only, xattrs, xattrs_unread };
         let kind = match tag {
             1 => Kind::File { size: input.number()?, content: Content::Whole(input.hash()?) },
             2 => Kind::File {
@@ -384,7 +406,7 @@ impl Entry {
             10 => Kind::Opaque { file_type: uncode(&FILE_TYPES, input)?, reason: uncode(&Opaque::ALL, input)? },
             _ => return Err(input.bad("an entry is of an unknown kind")),
         };
-        Ok(Entry { name, meta, kind })
+        Ok(Entry { name: Vec::new(), meta, kind })
     }
 
     /// Adds to `out` what tells this entry from another: all but times, owner, flags and where bytes are.

@@ -3,10 +3,11 @@
 //! Nothing is changed, and one damage does not hide another: whatever cannot be read is noted and the check goes on.
 
 mod packs;
+mod rebuild;
 mod repair;
 mod trees;
 
-pub use repair::{Repair, repair};
+pub use repair::{Repair, Witness, repair};
 
 use crate::capture::Progress;
 use crate::disk::LockMode;

@@ -127,11 +127,12 @@ fn write_plan(out: &mut dyn Write, plan: &RevertPlan, lines_max: usize) -> Resul
         return Ok(());
     }
     writeln!(out, "Undo {what}, {}:", between(&plan.step))?;
-    let lines = changes::collapse(plan.changes.iter().map(changes::Line::from));
-    for line in lines.iter().take(lines_max) {
+    let mut lines = changes::collapse(plan.changes.iter().map(changes::Line::from));
+    for line in lines.by_ref().take(lines_max) {
         writeln!(out, "  {}", line.plan())?;
     }
-    if let Some(more) = lines.len().checked_sub(lines_max).filter(|more| *more > 0) {
+    let more = lines.count();
+    if more > 0 {
         writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
     }
     for conflict in &plan.conflicts {

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::MtimePolicy;
+use belay_session::store::{MtimePolicy, Step};
 use belay_session::{Goal, NewerEdit, Outcome, RewindKind, RewindPlan, RewindRequest, Stage, Workspace};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::{Kind, Result};
 use crate::ui::escape::printable;
-use crate::ui::quantity;
+use crate::ui::{Streamed, quantity};
 use crate::view::{self, changes};
 
 /// On a terminal a plan is a screenful; `--dry-run` shows all of it.
@@ -159,11 +159,12 @@ fn write_plan(out: &mut dyn Write, plan: &RewindPlan, newer: &[NewerEdit], lines
     } else {
         writeln!(out, "Back to {target}:")?;
     }
-    let lines = changes::collapse(plan.plan.steps.iter().map(changes::Line::from));
-    for line in lines.iter().take(lines_max) {
+    let mut lines = changes::collapse(plan.plan.steps.iter().map(changes::Line::from));
+    for line in lines.by_ref().take(lines_max) {
         writeln!(out, "  {}", line.plan())?;
     }
-    if let Some(more) = lines.len().checked_sub(lines_max).filter(|more| *more > 0) {
+    let more = lines.count();
+    if more > 0 {
         writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
     }
     if !plan.plan.steps.is_empty() {
@@ -200,29 +201,29 @@ fn summary(plan: &RewindPlan) -> String {
     )
 }
 
-fn plan_json(plan: &RewindPlan, newer: &[NewerEdit]) -> serde_json::Value {
+fn plan_json<'a>(plan: &'a RewindPlan, newer: &[NewerEdit]) -> Streamed<'a> {
     let newer = newer.iter().map(|edit| {
         let mut object = serde_json::Map::new();
         crate::ui::escape::put_path(&mut object, "path", &edit.path);
         object.insert("run".to_owned(), edit.run.clone().into());
         serde_json::Value::from(object)
     });
-    let steps = plan.plan.steps.iter().map(|step| {
+    let step = |step: Step<'_>| {
         let mut object = serde_json::Map::new();
-        crate::ui::escape::put_path(&mut object, "path", &step.path);
+        crate::ui::escape::put_path(&mut object, "path", step.path);
         object.insert("change".to_owned(), view::words(step.what).into());
         serde_json::Value::from(object)
-    });
-    json!({
+    };
+    let head = json!({
         "kind": plan.kind.name(),
         "dry_run": true,
         "target": view::snapshot_json(&plan.target),
         "mtime": match plan.mtime { MtimePolicy::Exact => "exact", MtimePolicy::Fresh => "fresh" },
-        "steps": steps.collect::<Vec<_>>(),
         "newer": newer.collect::<Vec<_>>(),
         "left": plan.plan.left.iter().map(view::left_json).collect::<Vec<_>>(),
         "bytes": plan.plan.bytes,
-    })
+    });
+    Streamed::new(head).list("steps", move || plan.plan.steps.iter().map(step))
 }
 
 fn outcome_json(outcome: &Outcome) -> serde_json::Value {

@@ -12,12 +12,14 @@ pub(crate) mod escape;
 mod pager;
 mod progress;
 pub(crate) mod quantity;
+mod streamed;
 pub(crate) mod style;
 pub(crate) mod table;
 pub(crate) mod width;
 
 pub(crate) use pager::Out;
 pub(crate) use progress::Meter;
+pub(crate) use streamed::Streamed;
 
 use crate::error::{Failure, Kind, Result};
 

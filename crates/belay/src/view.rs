@@ -173,6 +173,7 @@ pub(crate) fn gap_name(kind: GapKind) -> &'static str {
         GapKind::OverLimit => "over-limit",
         GapKind::Vanished => "vanished",
         GapKind::Unstable => "unstable",
+        GapKind::Attributes => "attributes",
     }
 }
 

@@ -113,7 +113,7 @@ fn last() -> RewindRequest {
 
 fn plan_last(call: &Call<'_>) -> Result<Reply> {
     let plan = call.workspace.plan_rewind(&last(), call.work)?;
-    let paths: Vec<String> = plan.plan.steps.iter().map(|step| words::path(&step.path)).collect();
+    let paths: Vec<String> = plan.plan.steps.paths().map(words::path).collect();
     let text = format!("would go back to {}:\n{}\nnothing was changed (dry run)", plan.target.id, paths.join("\n"));
     Ok(Reply::new(text, json!({ "dry_run": true, "target": plan.target.id, "paths": paths })))
 }

@@ -1,7 +1,7 @@
 //! What was put back while an agent worked, in the record of its conversation.
 
 use belay_event::{Action, At, Event, FileChange, Raw, What};
-use belay_store::Step;
+use belay_store::Steps;
 
 use super::memory::Memory;
 use crate::blend::told;
@@ -15,13 +15,13 @@ const PATHS_MAX: usize = 20_000;
 
 impl Workspace<'_> {
     /// Lets runs go on, and tells them and the conversations that are under way what was put back.
-    pub(crate) fn tell_rewound(&self, still: Still, outcome: &Outcome, steps: &[Step]) {
+    pub(crate) fn tell_rewound(&self, still: Still, outcome: &Outcome, steps: &Steps) {
         still.release(&told(outcome));
         // It is done and in the timeline; a conversation that cannot be told is no reason to call it a failure.
         let _ = self.tell_conversations(outcome, steps);
     }
 
-    fn tell_conversations(&self, outcome: &Outcome, steps: &[Step]) -> Result<()> {
+    fn tell_conversations(&self, outcome: &Outcome, steps: &Steps) -> Result<()> {
         let _held = self.turn_to_speak()?;
         let at = At::from(self.home.options.clock.now());
         for memory in Memory::all(self)? {
@@ -30,8 +30,8 @@ impl Workspace<'_> {
                 continue;
             }
             let mut events = vec![Event::new(at, What::Rewound(told(outcome)))];
-            events.extend(steps.iter().take(PATHS_MAX).map(|step| {
-                let path = Raw::from(step.path.as_slice());
+            events.extend(steps.paths().take(PATHS_MAX).map(|path| {
+                let path = Raw::from(path);
                 let change = FileChange { action: Action::Restored, path, to: None, dir: false, size: None, by: None };
                 Event::new(at, What::File(change))
             }));

@@ -53,7 +53,8 @@ impl Note {
             let words: Vec<&str> = line.split(' ').collect();
             match words.as_slice() {
                 ["socket", mode, uid, gid, sec, nsec, path] => {
-                    let mtime = Time { sec: sec.parse().ok()?, nsec: nsec.parse().ok()? };
+                    let nsec = nsec.parse().ok().filter(|nsec| *nsec < 1_000_000_000)?;
+                    let mtime = Time { sec: sec.parse().ok()?, nsec };
                     let mode = mode.parse().ok().filter(|mode| *mode <= 0o7777)?;
                     let meta = Meta { mode, uid: uid.parse().ok()?, gid: gid.parse().ok()?, mtime, ..Meta::default() };
                     note.sockets.push((unhex(path)?, meta));

@@ -4,17 +4,24 @@
 
 #![cfg(test)]
 
-use belay_store::{Disk, Hash, RealDisk};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use belay_store::{
+    Algorithm, Assembly, Coverage, Disk, Filter, Gap, GapKind, Hash, Limits, Meta, Quiet, RealDisk, Store, Time,
+};
 use belay_testkit::fuzz;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::archive::Note;
 use crate::identity::{Identity, Index, Place};
 use crate::intent::{Intent, Named, Pending};
 use crate::log::Log;
 use crate::record::{Cause, Kind, PathText, Pool, Record, RewindKind, Rewound, Rewritten, Snapshot, Why};
 use crate::timeline::tests::{at, sample};
 use crate::timeline::{Timeline, payloads};
+use crate::workspace::Work;
 
 fn records() -> Vec<Record> {
     let full = Snapshot {
@@ -145,4 +152,95 @@ fn files_of_intents_and_the_index() {
         let _ = Index::read(&disk);
     });
     assert!(disk.list("workspaces/ws").is_ok());
+}
+
+fn note() -> Note {
+    let meta = Meta { mode: 0o644, uid: 7, mtime: Time { sec: -1, nsec: 999_999_999 }, ..Meta::default() };
+    let gap = Gap { path: b"left".to_vec(), kind: GapKind::Attributes, detail: "why".into() };
+    Note {
+        root: (Algorithm::Blake3, Hash([7; 32])),
+        filter: Filter::default(),
+        coverage: Coverage { gaps: vec![gap] },
+        sockets: vec![(b"dir/socket".to_vec(), meta)],
+        flags: vec![(b"dir/a".to_vec(), true, false)],
+    }
+}
+
+#[test]
+fn notes_in_archives() {
+    fuzz("notes", &[note().text().into_bytes()], |bytes| {
+        if let Some(note) = std::str::from_utf8(bytes).ok().and_then(Note::parse) {
+            assert_eq!(Note::parse(&note.text()), Some(note), "a note says something else when it is written again");
+        }
+    });
+}
+
+/// An archive with a member of each kind, without the block that ends it.
+fn archive() -> Vec<u8> {
+    let mut tar = tar::Builder::new(Vec::new());
+    let comment = note().text();
+    let mut add = |kind, path: &str, link: &str, extended: &[(&str, &[u8])], data: &[u8]| {
+        tar.append_pax_extensions(extended.iter().copied()).expect("a vector takes everything");
+        let mut header = tar::Header::new_ustar();
+        header.set_entry_type(kind);
+        header.set_size(data.len() as u64);
+        header.set_mode(0o755);
+        header.set_uid(0);
+        header.set_gid(0);
+        header.set_mtime(7);
+        header.set_path(path).expect("a short path");
+        if !link.is_empty() {
+            header.set_link_name(link).expect("a short path");
+        }
+        header.set_cksum();
+        tar.append(&header, data).expect("a vector takes everything");
+    };
+    use tar::EntryType;
+    let global = format!(" comment={comment}\n");
+    let len = (global.len()..).find(|len| format!("{len}{global}").len() == *len).expect("a length that counts itself");
+    add(EntryType::XGlobalHeader, "global", "", &[], format!("{len}{global}").as_bytes());
+    add(EntryType::Directory, "dir/", "", &[("mtime", b"-1.5")], b"");
+    add(EntryType::Regular, "dir/a", "", &[("SCHILY.xattr.user.a", b"x"), ("uid", b"70000")], b"content");
+    add(EntryType::Symlink, "link", "dir/a", &[], b"");
+    add(EntryType::Link, "hard", "dir/a", &[], b"");
+    add(EntryType::Fifo, "fifo", "", &[], b"");
+    let holes: [(&str, &[u8]); 4] = [
+        ("GNU.sparse.major", b"1"),
+        ("GNU.sparse.minor", b"0"),
+        ("GNU.sparse.name", b"sparse"),
+        ("GNU.sparse.realsize", b"100000"),
+    ];
+    let mut map = b"1\n4096\n5\n".to_vec();
+    map.resize(512, 0);
+    map.extend_from_slice(b"holes");
+    add(EntryType::Regular, "sparse", "", &holes, &map);
+    tar.into_inner().expect("a vector takes everything")
+}
+
+/// The same bytes with every header's sum made to fit, or no damage would get past it.
+fn with_sums(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for block in bytes.chunks_exact_mut(512).filter(|block| block[257..262] == *b"ustar") {
+        block[148..156].fill(b' ');
+        let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+        block[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    }
+    bytes
+}
+
+#[test]
+fn archives() {
+    let (_dir, disk) = disk();
+    let store = Store::open(Arc::new(disk), Algorithm::Blake3).expect("a store");
+    let stop = AtomicBool::new(false);
+    let read = |bytes: &[u8]| {
+        let batch = store.begin().expect("a batch");
+        let mut into = Assembly::new(&store, &batch, Limits::default());
+        let work = Work { progress: &Quiet, stop: &stop };
+        let note = crate::archive::read(&mut &bytes[..], &mut into, Algorithm::Blake3, work).ok()?;
+        let (_, manifest) = into.finish(&Filter::default(), &Coverage::default()).ok()?;
+        Some((note, manifest.counts.files))
+    };
+    assert_eq!(read(&archive()), Some((Some(note()), 6)), "what is mutated is a good archive");
+    fuzz("archives", &[archive()], |bytes| drop(read(&with_sums(bytes))));
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use belay_store::{Entry, FileType, Kind, Left, LeftReason, Node, Plan, Step, View};
+use belay_store::{Entry, FileType, Kind, Left, LeftReason, Node, Plan, Step, Steps, View};
 
 use crate::error::Result;
 
@@ -14,13 +14,13 @@ pub(super) fn narrow(plan: &mut Plan, view: View<'_>, other: &Entry) -> Result<V
     let mut finder = Finder { view, root: other, dir: Vec::new(), node: None, is_open: false };
     let mut foreign: Vec<Vec<u8>> = Vec::new();
     for step in &plan.steps {
-        if !is_ours(step, &mut finder)? {
-            foreign.push(step.path.clone());
+        if !is_ours(&step, &mut finder)? {
+            foreign.push(step.path.to_vec());
         }
     }
     if !foreign.is_empty() {
         let dropped = dependent(&plan.steps, &foreign);
-        plan.steps.retain(|step| !dropped.contains(&step.path));
+        plan.steps.retain(|step| !dropped.contains(step.path));
     }
     Ok(foreign.into_iter().map(|path| Left { path, reason: LeftReason::ChangedSince }).collect())
 }
@@ -29,24 +29,24 @@ pub(super) fn narrow(plan: &mut Plan, view: View<'_>, other: &Entry) -> Result<V
 ///
 /// A directory that keeps something foreign stays, nothing is put beneath a foreign path, and a file cannot be linked
 /// to one that is not made. What is to go from a directory that only has to stay goes all the same.
-fn dependent(steps: &[Step], foreign: &[Vec<u8>]) -> HashSet<Vec<u8>> {
+fn dependent(steps: &Steps, foreign: &[Vec<u8>]) -> HashSet<Vec<u8>> {
     let dirs = || steps.iter().filter(|step| is_dir(&step.before));
     // A directory that stays one: what is beneath it goes its own way.
-    let shared: HashSet<&[u8]> = dirs().filter(|step| is_dir(&step.after)).map(|step| &step.path[..]).collect();
-    let emptied: HashSet<&[u8]> = dirs().filter(|step| step.after.is_none()).map(|step| &step.path[..]).collect();
+    let shared: HashSet<&[u8]> = dirs().filter(|step| is_dir(&step.after)).map(|step| step.path).collect();
+    let emptied: HashSet<&[u8]> = dirs().filter(|step| step.after.is_none()).map(|step| step.path).collect();
     let mut dropped: HashSet<Vec<u8>> = foreign.iter().cloned().collect();
     loop {
         let before = dropped.len();
         let above: HashSet<&[u8]> = dropped.iter().flat_map(|path| parents(path)).collect();
-        let depends = |step: &Step| {
+        let depends = |step: &Step<'_>| {
             let goes = step.after.is_none() || step.what.retyped;
-            let holds = goes && above.contains(&step.path[..]);
+            let holds = goes && above.contains(step.path);
             let is_free = |dir: &[u8]| shared.contains(dir) || step.after.is_none() && emptied.contains(dir);
-            let lies = || parents(&step.path).any(|dir| dropped.contains(dir) && !is_free(dir));
-            let hangs = || step.link_to.as_ref().is_some_and(|to| dropped.contains(to));
+            let lies = || parents(step.path).any(|dir| dropped.contains(dir) && !is_free(dir));
+            let hangs = || step.link_to.is_some_and(|to| dropped.contains(to));
             holds || lies() || hangs()
         };
-        let more: Vec<Vec<u8>> = steps.iter().filter(|step| depends(step)).map(|step| step.path.clone()).collect();
+        let more: Vec<Vec<u8>> = steps.iter().filter(|step| depends(step)).map(|step| step.path.to_vec()).collect();
         dropped.extend(more);
         if dropped.len() == before {
             return dropped;
@@ -55,10 +55,10 @@ fn dependent(steps: &[Step], foreign: &[Vec<u8>]) -> HashSet<Vec<u8>> {
 }
 
 /// Whether a step may be carried out: nothing is at its path, or what the interrupted rollback knew or was making of it.
-fn is_ours(step: &Step, other: &mut Finder<'_>) -> Result<bool> {
+fn is_ours(step: &Step<'_>, other: &mut Finder<'_>) -> Result<bool> {
     let Some(now) = &step.before else { return Ok(true) };
-    let Some(then) = other.find(&step.path)? else { return Ok(false) };
-    Ok(belay_store::is_between(now, &then, step.after.as_deref().unwrap_or(&then)))
+    let Some(then) = other.find(step.path)? else { return Ok(false) };
+    Ok(belay_store::is_between(now, &then, step.after.as_ref().unwrap_or(&then)))
 }
 
 /// Looks paths up in a tree; neighbours, one after the other, cost one directory.
@@ -86,7 +86,7 @@ impl Finder<'_> {
     }
 }
 
-fn is_dir(entry: &Option<Box<Entry>>) -> bool {
+fn is_dir(entry: &Option<Entry>) -> bool {
     entry.as_ref().is_some_and(|entry| entry.kind.file_type() == FileType::Dir)
 }
 

@@ -62,6 +62,7 @@ fn word(gap: &Gap) -> String {
         GapKind::OverLimit => "over a limit",
         GapKind::Vanished => "vanished",
         GapKind::Unstable => "would not hold still",
+        GapKind::Attributes => "its attributes cannot be read",
         GapKind::Regenerable | GapKind::GitIgnored | GapKind::Excluded => "left out",
     };
     let path = String::from_utf8_lossy(&gap.path);

@@ -39,9 +39,9 @@ fn paths_are_found_in_every_snapshot_that_holds_them() {
     bed.snap();
     let find = |pattern: &str| {
         let found = bed.open().find_paths(pattern).unwrap();
-        let line = |one: &belay_session::Found| {
-            let numbers: Vec<_> = one.snapshots.iter().map(|snapshot| snapshot.number).collect();
-            (String::from_utf8(one.path.clone()).unwrap(), numbers)
+        let line = |one: belay_session::Found<'_>| {
+            let numbers: Vec<_> = one.snapshots().map(|snapshot| snapshot.number).collect();
+            (String::from_utf8(one.path.to_vec()).unwrap(), numbers)
         };
         found.iter().map(line).collect::<Vec<_>>()
     };
@@ -49,6 +49,16 @@ fn paths_are_found_in_every_snapshot_that_holds_them() {
     assert_eq!(find("notes"), [("notes.txt".into(), vec![1, 2, 3])]);
     assert_eq!(find("src/m*"), [("src/main.rs".into(), vec![1, 2])]);
     assert!(find("nowhere").is_empty());
+    bed.ws.file("src/main.rs", "3");
+    bed.snap();
+    bed.snap();
+    assert_eq!(find("src/m*"), [("src/main.rs".into(), vec![1, 2, 4, 5])]);
+    let workspace = bed.open();
+    let mut found = workspace.find_paths("*.rs").unwrap();
+    found.keep_only(&workspace.resolve("4").unwrap());
+    let one = found.iter().next().unwrap();
+    assert_eq!((found.iter().count(), one.path, one.snapshots().count()), (1, &b"src/main.rs"[..], 1));
+    assert!(workspace.newest(one).unwrap().is_some());
 }
 
 #[test]

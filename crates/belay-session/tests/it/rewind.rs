@@ -163,7 +163,7 @@ fn the_plan_says_what_the_rollback_then_does() {
     let before = bed.ws.walk();
     let goal = Goal::To(Some(one.id.clone()));
     let plan = workspace.plan_rewind(&request(goal.clone(), &[]), work()).unwrap();
-    let shown: Vec<_> = plan.plan.steps.iter().map(|step| String::from_utf8_lossy(&step.path).into_owned()).collect();
+    let shown: Vec<_> = plan.plan.steps.paths().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
     assert_eq!((shown, plan.target.id), (vec!["a".to_owned(), "b".into(), "c".into()], one.id));
     assert_same_world(&before, &bed.ws.walk(), Ignore::default());
     assert_eq!(bed.ids().len(), 1, "a plan takes no snapshot");

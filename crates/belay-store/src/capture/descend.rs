@@ -240,8 +240,8 @@ impl Engine<'_> {
         }
         let Sorter { items, tasks: mut children, left, forced, .. } = sorter;
         let name = name_of(&open.path).to_vec();
-        let xattrs = dir.self_xattrs().unwrap_or_default();
-        let racy = if is_racy(stat.mtime, stat.ctime, since) { flags::RACY } else { 0 };
+        let xattrs = hand.xattrs(&open.path, dir.self_xattrs());
+        let racy = if xattrs.is_none() || is_racy(stat.mtime, stat.ctime, since) { flags::RACY } else { 0 };
         let own = Own {
             entry: (
                 // The kind is put in when the node is known.

@@ -49,9 +49,9 @@ impl Hand<'_> {
             FileType::BlockDevice => Kind::BlockDevice(stat.rdev),
             FileType::Dir | FileType::Unknown => return Ok(None),
         };
-        let xattrs = dir.xattrs(name, stat.file_type).unwrap_or_default();
+        let xattrs = self.xattrs(path, dir.xattrs(name, stat.file_type));
         self.note_linked(path, stat);
-        let racy = if is_racy(stat.mtime, stat.ctime, since) { flags::RACY } else { 0 };
+        let racy = if xattrs.is_none() || is_racy(stat.mtime, stat.ctime, since) { flags::RACY } else { 0 };
         let entry = Entry { name: name.to_vec(), meta: meta_of(stat, xattrs), kind };
         Ok(Some((entry, EntryStat::new(name.to_vec(), stat, racy))))
     }
@@ -86,9 +86,14 @@ impl Hand<'_> {
             if let Some((_, copier)) = self.job.copier {
                 copier.took(path, &content.0);
             }
-            let xattrs = belay_sys::file_xattrs(&file).unwrap_or_default();
+            let xattrs = self.xattrs(path, belay_sys::file_xattrs(&file));
             self.note_linked(path, &before);
-            let racy = if !is_still || is_racy(before.mtime, before.ctime, since) { flags::RACY } else { 0 };
+            // What could not be read is tried again the next time.
+            let racy = if !is_still || xattrs.is_none() || is_racy(before.mtime, before.ctime, since) {
+                flags::RACY
+            } else {
+                0
+            };
             let kind = Kind::File { size: content.1, content: content.0 };
             let entry = Entry { name: name.to_vec(), meta: meta_of(&before, xattrs), kind };
             return Ok(Some((entry, EntryStat::new(name.to_vec(), &before, racy))));

@@ -26,6 +26,9 @@ const RACE_NANOSECONDS: i128 = 20_000_000;
 /// The same where a filesystem seems to keep whole seconds only.
 const COARSE_RACE_NANOSECONDS: i128 = 2_000_000_000;
 
+/// Nodes that a capture changed and that are kept for the next.
+const NODES_KEPT_MAX: usize = 1024;
+
 /// What all threads of a capture share.
 pub(super) struct Job<'a> {
     pub(super) store: &'a Store,
@@ -145,6 +148,9 @@ impl Job<'_> {
     }
 }
 
+/// Names and values of extended attributes.
+type Xattrs = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// What one thread has for itself.
 pub(super) struct Hand<'a> {
     pub(super) job: &'a Job<'a>,
@@ -205,6 +211,19 @@ pub(super) struct Patched {
 impl Hand<'_> {
     pub(super) fn gap(&mut self, path: &[u8], kind: GapKind, detail: impl Into<String>) {
         self.findings.gaps.push(Gap { path: path.to_vec(), kind, detail: detail.into() });
+    }
+
+    /// The attributes of what is captured; if they cannot be read, that is said.
+    pub(super) fn xattrs(&mut self, path: &[u8], read: io::Result<Xattrs>) -> Option<Xattrs> {
+        match read.map_err(refusal) {
+            Ok(xattrs) => return Some(xattrs),
+            // It went away after its content was read.
+            Err(Ok(Refusal::Vanished)) => return Some(Vec::new()),
+            Err(Ok(Refusal::Unreadable(detail))) => self.gap(path, GapKind::Attributes, detail),
+            Err(Ok(Refusal::Mount)) => self.gap(path, GapKind::Attributes, ""),
+            Err(Err(error)) => self.gap(path, GapKind::Attributes, plain(&error)),
+        }
+        None
     }
 
     pub(super) fn put(&mut self, kind: ObjectKind, bytes: &[u8]) -> Result<Hash> {
@@ -272,15 +291,18 @@ impl Hand<'_> {
             let record = RecordBuilder { path, dir, node: key, identity, totals, rules, flags, entries: proofs };
             self.findings.records.push(record.build_after(&before, node.entries.len()));
         }
-        self.findings.nodes.insert(key, Arc::new(node));
-        self.findings.lists.extend(pages.map(|pages| (key, pages)));
+        // A preview needs all that no store has; the next capture begins with a few, and they are kept for it.
+        if self.worker.is_none() || self.findings.nodes.len() < NODES_KEPT_MAX {
+            self.findings.nodes.insert(key, Arc::new(node));
+            self.findings.lists.extend(pages.map(|pages| (key, pages)));
+        }
         Ok(Kind::Dir { node: key, identity, files: totals.0, bytes: totals.1 })
     }
 }
 
 /// The entry for something that was seen and is not captured.
 pub(super) fn opaque(name: &[u8], stat: Option<&Stat>, file_type: FileType, reason: Opaque) -> (Entry, EntryStat) {
-    let meta = stat.map(|stat| meta_of(stat, Vec::new())).unwrap_or_default();
+    let meta = stat.map(|stat| meta_of(stat, Some(Vec::new()))).unwrap_or_default();
     let kind = Kind::Opaque { file_type, reason };
     let zero = Time { sec: 0, nsec: 0 };
     // The cache keeps the reason where the inode would be, to know what to look at again.
@@ -290,9 +312,11 @@ pub(super) fn opaque(name: &[u8], stat: Option<&Stat>, file_type: FileType, reas
     (Entry { name: name.to_vec(), meta, kind }, blank)
 }
 
-pub(super) fn meta_of(stat: &Stat, xattrs: Vec<(Vec<u8>, Vec<u8>)>) -> Meta {
+/// Its properties, if its attributes are these, or unknown.
+pub(super) fn meta_of(stat: &Stat, xattrs: Option<Vec<(Vec<u8>, Vec<u8>)>>) -> Meta {
     let Stat { uid, gid, mtime, immutable, append_only, .. } = *stat;
-    Meta { mode: stat.mode as u16 & 0o7777, uid, gid, mtime, immutable, append_only, xattrs }
+    let (xattrs_unread, xattrs) = (xattrs.is_none(), xattrs.unwrap_or_default());
+    Meta { mode: stat.mode as u16 & 0o7777, uid, gid, mtime, immutable, append_only, xattrs, xattrs_unread }
 }
 
 /// Whether a change right after `since` could leave the same times.

@@ -17,7 +17,7 @@ use super::judge::Decision;
 use super::sqlite::Item;
 use crate::error::{Error, Result};
 use crate::filter::Rules;
-use crate::manifest::{GapKind, Manifest};
+use crate::manifest::{Gap, GapKind, Manifest};
 use crate::statcache::{Cache, DirStat, EntryStat, EntryView, Linked, Record, Update, flags};
 use crate::tree::{Entry, Kind, Meta, Opaque};
 
@@ -221,9 +221,10 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     }
     let node = job.store.node(&record.node())?;
     let (known, proofs) = (Entries::of(node), Proofs::of(&record));
-    let racy = is_racy(stat.mtime, stat.ctime, since) || moved && is_dirty_set && !relist;
     let name = name_of(path).to_vec();
-    let own = (meta_of(&stat, dir.self_xattrs().unwrap_or_default()), EntryStat::new(name, &stat, 0));
+    let xattrs = hand.xattrs(path, dir.self_xattrs());
+    let racy = xattrs.is_none() || is_racy(stat.mtime, stat.ctime, since) || moved && is_dirty_set && !relist;
+    let own = (meta_of(&stat, xattrs), EntryStat::new(name, &stat, 0));
     let mut looker = Looker {
         dir: &dir,
         path,
@@ -500,7 +501,13 @@ fn finish(
 ) -> Result<Found> {
     let old_gaps = old.coverage(job.store)?.gaps;
     // What vanished then is no news now.
-    let still = old_gaps.into_iter().filter(|gap| gap.kind != GapKind::Vanished && !seen.covers(&gap.path));
+    let is_told_anew = |gap: &Gap| match gap.kind {
+        GapKind::Vanished => true,
+        // Of a directory it is told by itself, and not by the one around it.
+        GapKind::Attributes => seen.covers(&gap.path) || seen.dirs.contains_key(&gap.path),
+        _ => seen.covers(&gap.path),
+    };
+    let still = old_gaps.into_iter().filter(|gap| !is_told_anew(gap));
     findings.gaps.extend(still);
     let kept = cache.linked.iter().filter(|one| !seen.covers(&one.path)).cloned();
     let mut linked: Vec<Linked> = kept.chain(findings.linked.drain(..)).collect();

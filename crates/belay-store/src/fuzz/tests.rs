@@ -14,6 +14,7 @@ use crate::disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 use crate::filter::Filter;
 use crate::hash::{Algorithm, Hash};
 use crate::manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
+use crate::native::{CopyPlace, Frame, NativeCopy, Pointer};
 use crate::objects::{ObjectKind, Store};
 use crate::pack::Pack;
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, Update};
@@ -32,10 +33,13 @@ fn node() -> Node {
         immutable: false,
         append_only: false,
         xattrs: vec![(b"user.a".to_vec(), b"value".to_vec())],
+        xattrs_unread: false,
     };
     let entry = |name: &[u8], kind| Entry { name: name.to_vec(), meta: meta(0o4755), kind };
     let chunked = Content::Chunked { hash: key("c"), list: key("l") };
+    let unread = Meta { xattrs: Vec::new(), xattrs_unread: true, ..meta(0o600) };
     let mut entries = vec![
+        Entry { meta: unread, ..entry(b"unread", Kind::Fifo) },
         entry(b"a", Kind::File { size: 3, content: Content::Whole(key("a")) }),
         entry(b"big", Kind::File { size: 1 << 40, content: chunked }),
         entry(b"d\n\xff", Kind::Dir { node: key("d"), identity: key("i"), files: 7, bytes: 1 << 50 }),
@@ -123,6 +127,40 @@ fn manifests_links_coverages_and_filters() {
         if let Ok(filter) = Filter::decode(bytes) {
             drop(filter.judge());
         }
+    });
+}
+
+#[test]
+fn pointers_and_records_of_copies() {
+    let frame = Frame { offset: 1 << 40, len: 9, raw_len: 1 << 30, gzip: false };
+    let file = Pointer { copy: "copy_1".into(), path: b"a/\xff".to_vec(), frame: None, at: 1 << 33 };
+    let part = Pointer { copy: "copy_2".into(), path: Vec::new(), frame: Some(frame), at: 7 };
+    let packed = Pointer { frame: Some(Frame { gzip: true, ..frame }), ..part.clone() };
+    fuzz("pointers", &[file.encode(), part.encode(), packed.encode()], |bytes| {
+        if let Ok(pointer) = Pointer::decode(bytes) {
+            assert_eq!(pointer.encode(), bytes, "one pointer has two encodings");
+        }
+    });
+    let home = NativeCopy {
+        id: "copy_1".into(),
+        backend: "clone".into(),
+        place: CopyPlace::Home("copies/copy_1/tree".into()),
+        reference: "copy_1".into(),
+        manifest: Some(key("m")),
+        bytes: 1 << 40,
+        order: 3,
+        is_archive: false,
+    };
+    let place = CopyPlace::Outside("/some/\u{e9}/place".into());
+    let outside = NativeCopy { place, manifest: None, is_archive: true, ..home.clone() };
+    let body = |copy: &NativeCopy| copy.encode().split_last_chunk::<16>().expect("a check follows").0.to_vec();
+    // Without a check that fits, nothing behind it would ever be read.
+    let checked = |body: &[u8]| [body, &blake3::hash(body).as_bytes()[..16]].concat();
+    fuzz("records of copies", &[body(&home), body(&outside)], |bytes| {
+        if let Ok(copy) = NativeCopy::decode("copy_1", &checked(bytes)) {
+            assert_eq!(copy.encode(), checked(bytes), "one record has two encodings");
+        }
+        assert!(NativeCopy::decode("copy_1", bytes).is_err(), "a record without a check is believed");
     });
 }
 

@@ -94,7 +94,12 @@ pub(super) fn merge_meta(base: &Meta, ours: &Meta, theirs: &Meta) -> Option<Meta
         mtime: ours.mtime,
         immutable: *one_of(&base.immutable, &ours.immutable, &theirs.immutable)?,
         append_only: *one_of(&base.append_only, &ours.append_only, &theirs.append_only)?,
-        xattrs: one_of(&base.xattrs, &ours.xattrs, &theirs.xattrs)?.clone(),
+        // What could not be read is not known to have changed.
+        xattrs: match [base, ours, theirs].iter().any(|meta| meta.xattrs_unread) {
+            true => ours.xattrs.clone(),
+            false => one_of(&base.xattrs, &ours.xattrs, &theirs.xattrs)?.clone(),
+        },
+        xattrs_unread: ours.xattrs_unread,
     })
 }
 

@@ -75,10 +75,10 @@ fn another_handle_finds_what_was_stored_meanwhile() {
 fn a_newer_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(store(&dir));
-    std::fs::write(dir.path().join("store/format"), "belay store\nformat 4\nhash blake3\n").unwrap();
+    std::fs::write(dir.path().join("store/format"), "belay store\nformat 5\nhash blake3\n").unwrap();
     let disk = Arc::new(RealDisk::open(dir.path()).unwrap());
     let refused = Store::open(disk, Algorithm::Blake3).err().unwrap();
-    assert!(matches!(refused, Error::TooNew { found: 4, supported: 3 }), "{refused}");
+    assert!(matches!(refused, Error::TooNew { found: 5, supported: 4 }), "{refused}");
 }
 
 #[test]

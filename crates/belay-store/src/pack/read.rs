@@ -1,7 +1,6 @@
 //! Finds objects in a pack and reads its blocks.
 
 use std::cell::RefCell;
-use std::io::Read as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -10,6 +9,7 @@ use crate::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::native::{Copies, Pointer};
+use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
 /// The largest block that this build writes or believes.
 pub(crate) const BLOCK_BYTES_MAX: u32 = 64 << 20;
@@ -46,11 +46,25 @@ fn unpack(stored: &[u8], raw_len: usize) -> std::io::Result<Vec<u8>> {
     })
 }
 
-/// Unpacks the first `end` bytes.
-fn unpack_until(stored: &[u8], end: usize) -> std::io::Result<Vec<u8>> {
-    let mut raw = vec![0; end];
-    zstd::stream::read::Decoder::with_buffer(stored)?.read_exact(&mut raw)?;
-    Ok(raw)
+/// Unpacks the first bytes, as many as `raw` has room for, with a context that the thread keeps, too.
+fn unpack_until(stored: &[u8], raw: &mut [u8]) -> std::io::Result<()> {
+    thread_local! {
+        static UNPACKER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
+    }
+    let failed = |code| std::io::Error::other(zstd::zstd_safe::get_error_name(code));
+    UNPACKER.with_borrow_mut(|slot| {
+        let unpacker = slot.get_or_insert_with(DCtx::create);
+        unpacker.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        let (mut input, mut output) = (InBuffer::around(stored), OutBuffer::around(raw));
+        while output.pos() < output.capacity() {
+            let before = (input.pos(), output.pos());
+            unpacker.decompress_stream(&mut output, &mut input).map_err(failed)?;
+            if before == (input.pos(), output.pos()) {
+                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+        Ok(())
+    })
 }
 
 impl Pack {
@@ -280,13 +294,22 @@ impl Pack {
         unpacked.map(drop).map_err(|_| self.bad("a block cannot be unpacked"))
     }
 
-    /// The raw bytes of a block up to `end`, or more.
-    pub(crate) fn raw_until(&self, block: &Block, end: usize) -> Result<Vec<u8>> {
-        if self.copies.is_some() || !block.compressed || end >= block.raw_len as usize {
-            return self.raw(block);
+    /// The raw bytes of a block up to `end`, or more, in memory that is used again; only the objects in it tell whether
+    /// they are right.
+    pub(crate) fn raw_until(
+        &self,
+        block: &Block,
+        end: usize,
+        (stored, raw): (&mut Vec<u8>, &mut Vec<u8>),
+    ) -> Result<()> {
+        if self.copies.is_some() || !block.compressed {
+            *raw = self.raw(block)?;
+            return Ok(());
         }
-        let stored = self.stored(block)?;
-        unpack_until(&stored, end)
+        stored.resize(block.stored_len as usize, 0);
+        self.file.read_at(stored, block.offset).map_err(Error::disk("read", &self.name))?;
+        raw.resize(end.min(block.raw_len as usize), 0);
+        unpack_until(stored, raw)
             .map_err(|_| self.bad(&format!("the block at byte {} cannot be unpacked", block.offset)))
     }
 

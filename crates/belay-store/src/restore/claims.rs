@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::filter::{AssumeAll, Judge, Rules, Verdict};
-use crate::manifest::Manifest;
+use crate::manifest::{GapKind, Manifest};
 use crate::tree::{Kind, Node, View};
 
 /// A larger ignore file is not believed by the filter either.
@@ -26,7 +26,11 @@ impl<'a> Claims<'a> {
     pub(super) fn of(view: View<'a>, target: &Manifest) -> Result<Claims<'a>> {
         let judge = target.filter(view.store())?.judge()?;
         let gaps = target.coverage(view.store())?.gaps;
-        let missed = gaps.into_iter().filter(|gap| !gap.kind.is_wanted()).map(|gap| gap.path).collect();
+        let missed = gaps
+            .into_iter()
+            .filter(|gap| !gap.kind.is_wanted() && gap.kind != GapKind::Attributes)
+            .map(|gap| gap.path)
+            .collect();
         Ok(Claims { view, judge, missed })
     }
 
@@ -94,7 +98,7 @@ mod tests {
     use super::super::{Left, LeftReason, plan};
     use super::*;
     use crate::diff::Scope;
-    use crate::manifest::{Coverage, Gap, GapKind, Links};
+    use crate::manifest::{Coverage, Gap, Links};
     use crate::planted::{Garden, files};
 
     #[test]
@@ -108,6 +112,6 @@ mod tests {
         let plan = plan(view, &now, &Links::default(), &target, &Scope::default(), false).unwrap();
         let left = |path: &[u8]| Left { path: path.to_vec(), reason: LeftReason::NotCaptured };
         assert_eq!(plan.left, [left(b"dir/b"), left(b"saved")]);
-        assert_eq!(plan.steps.iter().map(|step| step.path.as_slice()).collect::<Vec<_>>(), [b"new"]);
+        assert_eq!(plan.steps.paths().collect::<Vec<_>>(), [b"new"]);
     }
 }

@@ -60,7 +60,7 @@ impl<'a> Work<'a> {
         for at in self.layout.staged() {
             let step = self.layout.step(at);
             if !step.becomes_dir() && step.link_to.is_none() {
-                tasks.push(self.task(at, step)?);
+                tasks.push(self.task(at, &step)?);
             }
         }
         tasks.sort_unstable();
@@ -78,7 +78,7 @@ impl<'a> Work<'a> {
         Ok(few)
     }
 
-    fn task(&self, at: u32, step: &Step) -> Result<Task> {
+    fn task(&self, at: u32, step: &Step<'_>) -> Result<Task> {
         let key = match step.after.as_ref().map(|entry| &entry.kind) {
             Some(Kind::File { size, content }) if *size > 0 => match content {
                 Content::Whole(key) => *key,
@@ -152,9 +152,9 @@ impl<'a> Work<'a> {
     /// Stages one leaf.
     pub(super) fn write_one(&self, scribe: &mut Scribe<'_>, at: u32) -> Result<Leaf> {
         let step = self.layout.step(at);
-        let entry = step.after.as_deref().expect("only what will be there is staged");
+        let entry = step.after.as_ref().expect("only what will be there is staged");
         let (place, name) = self.layout.staging_place(at, self.options.prefix);
-        let failed = |error| Error::workspace("stage", &step.path)(error);
+        let failed = |error| Error::workspace("stage", step.path)(error);
         let dir = match scribe.handles.get(&place) {
             Err(error) if is_gone(&error) => return Ok(Leaf::Gone),
             result => result.map_err(failed)?,
@@ -171,7 +171,7 @@ impl<'a> Work<'a> {
             result => result.map_err(failed)?,
         };
         if let (Some(file), Kind::File { size, content }) = (&file, &entry.kind) {
-            self.fill(&mut scribe.reader, file, (*size, content), &step.path)?;
+            self.fill(&mut scribe.reader, file, (*size, content), step.path)?;
         }
         let thing = match &file {
             Some(file) => Thing::File { file, dir, name: &name },

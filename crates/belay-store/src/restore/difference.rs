@@ -13,7 +13,9 @@ pub(super) fn difference(now: &Entry, target: &Entry, as_root: bool) -> What {
         content: !same_content(&now.kind, &target.kind),
         // A symlink's permission bits mean nothing and cannot be set.
         mode: old.mode != new.mode && !matches!(target.kind, Kind::Symlink(_)),
-        xattrs: !settable(&old.xattrs, as_root).eq(settable(&new.xattrs, as_root)),
+        xattrs: !(old.xattrs_unread
+            || new.xattrs_unread
+            || settable(&old.xattrs, as_root).eq(settable(&new.xattrs, as_root))),
         owner: as_root && (old.uid, old.gid) != (new.uid, new.gid),
         flags: as_root && (old.immutable, old.append_only) != (new.immutable, new.append_only),
         ..What::default()
@@ -58,10 +60,12 @@ pub fn is_between(now: &Entry, before: &Entry, after: &Entry) -> bool {
     let all = [xattrs, &before.meta.xattrs, &after.meta.xattrs].into_iter().flatten();
     sides.iter().any(kind)
         && sides.iter().any(|side| (side.meta.mode ^ mode) & !spare == 0)
-        && all.map(|(key, _)| key).all(|key| {
-            let here = value(xattrs, key);
-            sides.iter().any(|side| value(&side.meta.xattrs, key) == here)
-        })
+        && (now.meta.xattrs_unread
+            || sides.iter().any(|side| side.meta.xattrs_unread)
+            || all.map(|(key, _)| key).all(|key| {
+                let here = value(xattrs, key);
+                sides.iter().any(|side| value(&side.meta.xattrs, key) == here)
+            }))
 }
 
 #[cfg(test)]

@@ -74,6 +74,7 @@ fn open_empty(path: &Path) -> io::Result<(Root, bool, Meta)> {
         return Err(io::ErrorKind::DirectoryNotEmpty.into());
     }
     let stat = dir.stat_self()?;
+    let xattrs = dir.self_xattrs();
     let meta = Meta {
         mode: stat.mode as u16,
         uid: stat.uid,
@@ -81,7 +82,8 @@ fn open_empty(path: &Path) -> io::Result<(Root, bool, Meta)> {
         mtime: stat.mtime,
         immutable: stat.immutable,
         append_only: stat.append_only,
-        xattrs: dir.self_xattrs()?,
+        xattrs_unread: xattrs.is_err(),
+        xattrs: xattrs.unwrap_or_default(),
     };
     Ok((root, made, meta))
 }

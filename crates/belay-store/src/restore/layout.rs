@@ -50,10 +50,10 @@ impl<'p> Layout<'p> {
         let mut layout = Layout { plan, acts: Vec::with_capacity(plan.steps.len()), spots, temps: 0 };
         let mut root: Option<u32> = None;
         for (at, step) in plan.steps.iter().enumerate() {
-            root = root.filter(|root| is_beneath(&step.path, &plan.steps[*root as usize].path));
+            root = root.filter(|root| is_beneath(step.path, plan.steps.path(*root as usize)));
             let act = match root {
                 Some(root) => Act::Inside { root },
-                None => layout.place(at as u32, step),
+                None => layout.place(at as u32, &step),
             };
             layout.acts.push(act);
             if root.is_none() && step.becomes_dir() && matches!(act, Act::Stage { .. }) {
@@ -63,12 +63,12 @@ impl<'p> Layout<'p> {
         layout
     }
 
-    fn place(&mut self, at: u32, step: &Step) -> Act {
+    fn place(&mut self, at: u32, step: &Step<'_>) -> Act {
         if step.was_dir() && step.becomes_dir() {
-            self.spots[site_of(self.plan, &step.path)].own = Some(at);
+            self.spots[site_of(self.plan, step.path)].own = Some(at);
             return Act::InPlace;
         }
-        self.spots[site_of(self.plan, split(&step.path).0)].children.push(at);
+        self.spots[site_of(self.plan, split(step.path).0)].children.push(at);
         match step {
             _ if step.after.is_none() => Act::Remove,
             _ if step.is_staged() => self.new_temp(),
@@ -87,19 +87,23 @@ impl<'p> Layout<'p> {
         &self.spots[site_of(self.plan, path)]
     }
 
-    pub(super) fn step(&self, at: u32) -> &'p Step {
-        &self.plan.steps[at as usize]
+    pub(super) fn step(&self, at: u32) -> Step<'p> {
+        self.plan.steps.get(at as usize)
+    }
+
+    pub(super) fn path(&self, at: u32) -> &'p [u8] {
+        self.plan.steps.path(at as usize)
     }
 
     /// Has a step staged that was to be changed in place, and so those that are one file with it.
     pub(super) fn stage_after_all(&mut self, at: u32) {
         self.acts[at as usize] = self.new_temp();
         let Step { path, names, .. } = self.step(at);
-        if *names == 1 {
+        if names == 1 {
             return;
         }
         for other in 0..self.acts.len() {
-            if self.acts[other] == Act::Follow && self.plan.steps[other].link_to.as_ref() == Some(path) {
+            if self.acts[other] == Act::Follow && self.plan.steps.get(other).link_to == Some(path) {
                 self.acts[other] = self.new_temp();
             }
         }
@@ -126,15 +130,15 @@ impl<'p> Layout<'p> {
 
     /// The directory in which a staged step is prepared, and its name there.
     pub(super) fn staging_place(&self, at: u32, prefix: &[u8]) -> (Vec<u8>, Vec<u8>) {
-        let step = self.step(at);
+        let path = self.path(at);
         match self.acts[at as usize] {
             Act::Inside { root } => {
-                let inner = &step.path[self.step(root).path.len() + 1..];
+                let inner = &path[self.path(root).len() + 1..];
                 let (dir, name) = split(inner);
                 let above = self.staging_path(root, prefix);
                 (if dir.is_empty() { above } else { join(&above, dir) }, name.to_vec())
             }
-            Act::Stage { temp } => (split(&step.path).0.to_vec(), temp_name(prefix, temp)),
+            Act::Stage { temp } => (split(path).0.to_vec(), temp_name(prefix, temp)),
             _ => unreachable!("only staged steps are asked for"),
         }
     }

@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
 use super::plan::Draft;
-use super::{Site, Step, split};
+use super::{Site, split};
 use crate::diff::What;
 use crate::error::Result;
 use crate::manifest::Links;
@@ -38,7 +38,7 @@ pub(super) fn plan_links(draft: &mut Draft<'_>, now: &Links, target: &Links) -> 
     for (at, group) in target.groups.iter().enumerate() {
         table.join(draft, at, group, &owners)?;
     }
-    draft.plan.steps.sort_by(|a, b| in_tree_order(&a.path, &b.path));
+    draft.plan.steps.sort();
     Ok(())
 }
 
@@ -76,12 +76,14 @@ impl<'a> Table<'a> {
     fn new(draft: &mut Draft<'_>, now: &'a Links, target: &'a Links) -> Table<'a> {
         let (now_of, target_of) = (index(now), index(target));
         let mut steps = HashMap::new();
-        for (at, step) in draft.plan.steps.iter_mut().enumerate() {
-            if let Some(group) = now_of.get(step.path.as_slice()) {
-                step.names = now.groups[*group].len() as u32;
+        for at in 0..draft.plan.steps.len() {
+            let path = draft.plan.steps.path(at);
+            let group = now_of.get(path).copied();
+            if group.is_some() || target_of.contains_key(path) {
+                steps.insert(path.to_vec(), at);
             }
-            if now_of.contains_key(step.path.as_slice()) || target_of.contains_key(step.path.as_slice()) {
-                steps.insert(step.path.clone(), at);
+            if let Some(group) = group {
+                draft.plan.steps.set_names(at, now.groups[group].len() as u32);
             }
         }
         let left: HashSet<&[u8]> = draft.plan.left.iter().map(|left| left.path.as_slice()).collect();
@@ -100,7 +102,7 @@ impl<'a> Table<'a> {
     }
 
     fn fate(&self, draft: &Draft<'_>, path: &[u8]) -> Fate {
-        match self.steps.get(path).map(|at| &draft.plan.steps[*at]) {
+        match self.steps.get(path).map(|at| draft.plan.steps.get(*at)) {
             None if self.fixed.contains(path) => Fate::Fixed,
             None => Fate::Stays,
             Some(step) if step.after.is_none() => Fate::Gone,
@@ -148,7 +150,7 @@ impl<'a> Table<'a> {
                 Fate::Fixed | Fate::Gone => {}
                 Fate::Stays if same_file => {
                     if let Some(step) = self.steps.get(path.as_slice()) {
-                        draft.plan.steps[*step].link_to = Some(anchor.to_vec());
+                        draft.plan.steps.set_link(*step, Some(anchor));
                     }
                 }
                 Fate::Stays | Fate::Replaced => self.relink(draft, path, Some(anchor))?,
@@ -184,21 +186,24 @@ impl<'a> Table<'a> {
 
     /// Plans that `path` becomes a new file, or a name of the file that `anchor` names.
     fn relink(&mut self, draft: &mut Draft<'_>, path: &[u8], anchor: Option<&[u8]>) -> Result<()> {
-        let link_to = anchor.map(<[u8]>::to_vec);
         if let Some(at) = self.steps.get(path) {
-            let step = &mut draft.plan.steps[*at];
-            step.what.links |= !step.is_replacement();
-            step.link_to = link_to;
+            let steps = &mut draft.plan.steps;
+            let is_replacement = steps.get(*at).is_replacement();
+            steps.what_mut(*at).links |= !is_replacement;
+            steps.set_link(*at, anchor);
             return Ok(());
         }
-        let before = draft.present.lookup(draft.roots.0, path)?.map(Box::new);
-        let after = draft.view.lookup(draft.roots.1, path)?.map(Box::new);
-        if before.is_none() || after.is_none() {
+        let before = draft.present.lookup(draft.roots.0, path)?;
+        let after = draft.view.lookup(draft.roots.1, path)?;
+        // What could not be captured whole is not replaced.
+        if after.is_none() || before.as_ref().is_none_or(|before| before.meta.xattrs_unread) {
             return Ok(());
         }
         let what = What { links: true, ..What::default() };
-        self.steps.insert(path.to_vec(), draft.plan.steps.len());
-        draft.plan.steps.push(Step { path: path.to_vec(), before, after, what, link_to, names: 1 });
+        let at = draft.plan.steps.len();
+        self.steps.insert(path.to_vec(), at);
+        draft.plan.steps.push(path, before.as_ref(), after.as_ref(), what);
+        draft.plan.steps.set_link(at, anchor);
         self.add_site(draft, split(path).0)
     }
 

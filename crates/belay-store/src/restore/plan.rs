@@ -6,7 +6,7 @@ use belay_sys::FileType;
 
 use super::claims::Claims;
 use super::difference::{difference, is_privileged};
-use super::{Left, LeftReason, Plan, Site, Step, links};
+use super::{Left, LeftReason, Plan, Site, links};
 use crate::diff::{Scope, What};
 use crate::error::Result;
 use crate::filter::Rules;
@@ -40,7 +40,7 @@ pub fn plan(
     let target_links = target.links(present.store())?;
     links::plan_links(&mut draft, now_links, &target_links)?;
     let mut plan = draft.plan;
-    plan.bytes = plan.steps.iter().map(Step::bytes).sum();
+    plan.bytes = plan.steps.iter().map(|step| step.bytes()).sum();
     plan.sites.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(plan)
 }
@@ -171,6 +171,9 @@ impl Draft<'_> {
             self.leave(LeftReason::NotPermitted);
             return Ok(());
         }
+        if target.meta.xattrs_unread {
+            self.leave(LeftReason::NotCaptured);
+        }
         self.push(None, Some(target), What { added: true, ..What::default() });
         if is_dir(target) {
             self.open(Passage::Add, None, Some(target))?;
@@ -187,6 +190,11 @@ impl Draft<'_> {
             self.leave_and_hold(LeftReason::NotClaimed);
             return Ok(());
         }
+        // Its attributes are in no snapshot, and would be lost with it.
+        if now.meta.xattrs_unread {
+            self.leave_and_hold(LeftReason::InTheWay);
+            return Ok(());
+        }
         self.push(Some(now), None, What { removed: true, ..What::default() });
         if is_dir(now) {
             self.open(Passage::Remove, Some(now), None)?;
@@ -201,6 +209,16 @@ impl Draft<'_> {
             self.leave_and_hold(LeftReason::NotPermitted);
             return Ok(());
         }
+        if now.meta.xattrs_unread && (what.retyped || what.content || differs && is_privileged(target)) {
+            self.leave_and_hold(LeftReason::InTheWay);
+            return Ok(());
+        }
+        // Those that are there are all that is known of them.
+        let kept = (target.meta.xattrs_unread && !what.retyped).then(|| {
+            let meta = Meta { xattrs: now.meta.xattrs.clone(), xattrs_unread: false, ..target.meta.clone() };
+            Entry { meta, ..target.clone() }
+        });
+        let target = kept.as_ref().unwrap_or(target);
         if differs {
             self.push(Some(now), Some(target), what);
         }
@@ -280,14 +298,9 @@ impl Draft<'_> {
     }
 
     fn push(&mut self, before: Option<&Entry>, after: Option<&Entry>, what: What) {
-        // There may be as many steps as files, and the name is in the path already.
-        let nameless = |entry: &Entry| Entry { name: Vec::new(), meta: entry.meta.clone(), kind: entry.kind.clone() };
-        let boxed = |entry: Option<&Entry>| entry.map(|entry| Box::new(nameless(entry)));
-        let step =
-            Step { path: self.path.clone(), before: boxed(before), after: boxed(after), what, link_to: None, names: 1 };
         // The directory's own metadata is changed in itself, everything else in the directory that holds it.
-        let in_itself = step.was_dir() && step.becomes_dir();
-        self.plan.steps.push(step);
+        let in_itself = before.is_some_and(is_dir) && after.is_some_and(is_dir);
+        self.plan.steps.push(&self.path, before, after, what);
         if let Some(frame) = self.frames.last_mut()
             && !in_itself
         {
@@ -340,7 +353,7 @@ impl Draft<'_> {
         self.path.truncate(frame.path_len);
         let (steps, sites) = frame.mark;
         match frame.passage {
-            Passage::Remove if frame.holds => self.plan.steps[steps - 1].what = What::default(),
+            Passage::Remove if frame.holds => *self.plan.steps.what_mut(steps - 1) = What::default(),
             Passage::Retype if frame.holds => {
                 self.plan.steps.truncate(steps - 1);
                 self.plan.sites.truncate(sites);
@@ -359,7 +372,7 @@ impl Draft<'_> {
             self.plan.sites.push(Site { path: self.path.clone(), before, after });
         }
         if self.frames.is_empty() {
-            self.plan.steps.retain(|step| step.what != What::default());
+            self.plan.steps.drop_idle();
         }
     }
 }

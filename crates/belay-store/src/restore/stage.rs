@@ -102,7 +102,7 @@ impl Work<'_> {
 
     /// Notes that a path was left, or is not in every respect what it should be.
     pub(super) fn note(&self, at: u32, reason: LeftReason, applied: &mut Applied) {
-        applied.left.push(Left { path: self.layout.step(at).path.clone(), reason });
+        applied.left.push(Left { path: self.layout.path(at).to_vec(), reason });
     }
 
     fn prepare_site(&mut self, site: usize, applied: &mut Applied) -> Result<()> {
@@ -145,11 +145,11 @@ impl Work<'_> {
             return;
         }
         let has_others = |stat: Stat| stat.file_type == FileType::File && stat.nlink > step.names;
-        if !dir.stat(split(&step.path).1).is_ok_and(has_others) {
+        if !dir.stat(split(step.path).1).is_ok_and(has_others) {
             return;
         }
         // What nobody could read cannot be replaced by a copy of itself.
-        match step.what.opaque {
+        match step.what.opaque || step.before.as_ref().is_some_and(|before| before.meta.xattrs_unread) {
             true => self.give_up(at, LeftReason::NotPermitted, applied),
             false => self.layout.stage_after_all(at),
         }
@@ -181,7 +181,7 @@ impl Work<'_> {
                         self.give_up(at, LeftReason::of(&error), applied);
                     }
                     Some(Err(error)) if is_gone(&error) => self.give_up_whole(at, applied),
-                    Some(Err(error)) => return Err(Error::workspace("stage", &self.layout.step(at).path)(error)),
+                    Some(Err(error)) => return Err(Error::workspace("stage", self.layout.path(at))(error)),
                     Some(Ok(())) | None => {}
                 }
             }
@@ -193,8 +193,8 @@ impl Work<'_> {
         let (place, name) = self.layout.staging_place(at, self.options.prefix);
         let dir = handles.get(&place)?;
         let inherits = self.inherits(at);
-        let meta = self.layout.step(at).after.as_ref().map(|entry| &entry.meta);
-        let mode = meta.and_then(|meta| self.dresser().birth_mode(meta, inherits)).unwrap_or_default();
+        let entry = self.layout.step(at).after;
+        let mode = entry.and_then(|entry| self.dresser().birth_mode(&entry.meta, inherits)).unwrap_or_default();
         self.hands.change(|| dir.make_dir(&name, mode | 0o700))?;
         if inherits {
             self.dresser().strip(Thing::Itself(&dir.subdir_path_only(&name)?))?;
@@ -204,7 +204,7 @@ impl Work<'_> {
 
     /// Whether what is staged for the step gets an access control list from the directory it is staged in.
     pub(super) fn inherits(&self, at: u32) -> bool {
-        let place = split(&self.layout.step(at).path).0;
+        let place = split(self.layout.path(at)).0;
         matches!(self.layout.acts[at as usize], Act::Stage { .. }) && self.layout.spot_of(place).inherits
     }
 
@@ -216,13 +216,13 @@ impl Work<'_> {
             return Ok(false);
         }
         let mut copied = false;
-        let anchors: HashSet<&[u8]> = all.iter().filter_map(|at| self.layout.step(*at).link_to.as_deref()).collect();
-        let staged = self.layout.staged().map(|at| (self.layout.step(at).path.as_slice(), at));
+        let anchors: HashSet<&[u8]> = all.iter().filter_map(|at| self.layout.step(*at).link_to).collect();
+        let staged = self.layout.staged().map(|at| (self.layout.path(at), at));
         let staged: HashMap<&[u8], u32> = staged.filter(|(path, _)| anchors.contains(path)).collect();
         let mut scribe = self.scribe()?;
         for at in all {
             let step = self.layout.step(at);
-            let anchor = step.link_to.as_deref().unwrap_or_default();
+            let anchor = step.link_to.unwrap_or_default();
             let source = staged.get(anchor).filter(|anchor| self.layout.is_staged(**anchor));
             let refused = match self.make_link(&mut scribe.handles, at, source.copied(), anchor) {
                 Ok(refused) => refused,
@@ -275,7 +275,7 @@ impl Work<'_> {
     fn finish_dirs(&mut self, applied: &mut Applied) -> Result<()> {
         for level in levels(&self.layout).into_iter().rev() {
             let finished = together(self.root, &level, |handles, at| {
-                self.layout.is_staged(at).then(|| self.finish_dir(handles, at, self.layout.step(at)))
+                self.layout.is_staged(at).then(|| self.finish_dir(handles, at, &self.layout.step(at)))
             });
             for (at, finished) in finished {
                 let refused = match finished {
@@ -284,7 +284,7 @@ impl Work<'_> {
                         self.give_up_whole(at, applied);
                         continue;
                     }
-                    Some(result) => result.map_err(Error::workspace("stage", &self.layout.step(at).path))?,
+                    Some(result) => result.map_err(Error::workspace("stage", self.layout.path(at)))?,
                 };
                 if let Some(reason) = refused {
                     self.note(at, reason, applied);
@@ -295,7 +295,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn finish_dir(&self, handles: &mut Handles<'_>, at: u32, step: &Step) -> io::Result<Option<LeftReason>> {
+    fn finish_dir(&self, handles: &mut Handles<'_>, at: u32, step: &Step<'_>) -> io::Result<Option<LeftReason>> {
         let (place, name) = self.layout.staging_place(at, self.options.prefix);
         let thing = Thing::Name { dir: handles.get(&place)?, name: &name };
         let meta = &step.after.as_ref().expect("a directory is made because the target has one").meta;
@@ -346,7 +346,7 @@ impl Work<'_> {
 fn levels(layout: &Layout<'_>) -> Vec<Vec<u32>> {
     let mut levels: Vec<Vec<u32>> = Vec::new();
     for at in layout.staged().filter(|at| layout.step(*at).becomes_dir()) {
-        let depth = layout.step(at).path.iter().filter(|byte| **byte == b'/').count();
+        let depth = layout.path(at).iter().filter(|byte| **byte == b'/').count();
         levels.resize_with(levels.len().max(depth + 1), Vec::new);
         levels[depth].push(at);
     }

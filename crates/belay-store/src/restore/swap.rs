@@ -156,18 +156,18 @@ impl Work<'_> {
 
     fn swap_child(&self, dir: &Dir, at: u32) -> io::Result<Outcome> {
         let step = self.layout.step(at);
-        let name = split(&step.path).1;
+        let name = split(step.path).1;
         let live = match dir.stat(name) {
             Ok(stat) => Some(stat),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         // What is gone already cannot be lost; what is there must be what was captured.
-        if live.is_some_and(|stat| !step.before.as_deref().is_some_and(|entry| is_as(&stat, entry))) {
+        if live.is_some_and(|stat| !step.before.as_ref().is_some_and(|entry| is_as(&stat, entry))) {
             return Ok(Outcome::Left(LeftReason::ChangedSince));
         }
         let goes = live.is_some() && matches!(self.layout.acts[at as usize], Act::Remove | Act::Stage { .. });
-        if let (true, Some(before)) = (goes, step.before.as_deref())
+        if let (true, Some(before)) = (goes, step.before.as_ref())
             && !self.holds(dir, name, before)?
         {
             return Ok(Outcome::Left(LeftReason::ChangedSince));
@@ -175,18 +175,20 @@ impl Work<'_> {
         match (self.layout.acts[at as usize], live) {
             (Act::Remove, Some(live)) => {
                 self.unlock(dir, name, &live)?;
-                self.take_away(dir, name, step)?;
+                self.take_away(dir, name, &step)?;
                 self.options.progress.advance(1, 0);
             }
-            (Act::Stage { temp }, live) => self.put_in_place(dir, &temp_name(self.options.prefix, temp), step, live)?,
-            (Act::InPlace, Some(_)) => return self.alter(dir, name, step),
+            (Act::Stage { temp }, live) => {
+                self.put_in_place(dir, &temp_name(self.options.prefix, temp), &step, live)?
+            }
+            (Act::InPlace, Some(_)) => return self.alter(dir, name, &step),
             (Act::InPlace, None) => return Ok(Outcome::Left(LeftReason::ChangedSince)),
             _ => {}
         }
         Ok(Outcome::Done)
     }
 
-    fn take_away(&self, dir: &Dir, name: &[u8], step: &Step) -> io::Result<()> {
+    fn take_away(&self, dir: &Dir, name: &[u8], step: &Step<'_>) -> io::Result<()> {
         if step.was_dir() {
             self.hands.change(|| dir.remove_dir(name))
         } else {
@@ -194,8 +196,8 @@ impl Work<'_> {
         }
     }
 
-    fn put_in_place(&self, dir: &Dir, temp: &[u8], step: &Step, live: Option<Stat>) -> io::Result<()> {
-        let name = split(&step.path).1;
+    fn put_in_place(&self, dir: &Dir, temp: &[u8], step: &Step<'_>, live: Option<Stat>) -> io::Result<()> {
+        let name = split(step.path).1;
         if let Some(live) = live {
             self.unlock(dir, name, &live)?;
             if !step.was_dir() && !step.becomes_dir() {
@@ -226,7 +228,7 @@ impl Work<'_> {
         self.hands.change(|| Thing::Name { dir, name }.set_flags(false, false))
     }
 
-    fn alter(&self, dir: &Dir, name: &[u8], step: &Step) -> io::Result<Outcome> {
+    fn alter(&self, dir: &Dir, name: &[u8], step: &Step<'_>) -> io::Result<Outcome> {
         let (Some(before), Some(after)) = (&step.before, &step.after) else { return Ok(Outcome::Done) };
         let exact = self.options.mtime == MtimePolicy::Exact && !step.what.opaque;
         let mtime = exact.then_some(after.meta.mtime);
@@ -264,7 +266,7 @@ impl Work<'_> {
             if !(meta.immutable || meta.append_only) || !self.is_done(at, done) || !self.layout.is_staged(at) {
                 continue;
             }
-            let (place, name) = split(&step.path);
+            let (place, name) = split(step.path);
             let set = self.root.dir_path_only(place).and_then(|dir| {
                 self.hands.change(|| Thing::Name { dir: &dir, name }.set_flags(meta.immutable, meta.append_only))
             });
@@ -283,17 +285,17 @@ impl Work<'_> {
 
     fn count(&self, done: &[bool], applied: &Applied) -> u64 {
         let counts = |at: &u32| match self.layout.acts[*at as usize] {
-            Act::Follow => applied.left.iter().all(|left| Some(&left.path) != self.layout.step(*at).link_to.as_ref()),
+            Act::Follow => applied.left.iter().all(|left| Some(left.path.as_slice()) != self.layout.step(*at).link_to),
             _ => self.is_done(*at, done),
         };
         (0..self.layout.acts.len() as u32).filter(counts).count() as u64
     }
 
     fn make_durable(&self, done: &[bool]) -> io::Result<()> {
-        let sites = self.layout.plan.sites.iter().map(|site| &site.path);
+        let sites = self.layout.plan.sites.iter().map(|site| site.path.as_slice());
         let in_place = |at: &usize| self.layout.acts[*at] == Act::InPlace && done[*at];
-        let leaves = (0..done.len()).filter(in_place).map(|at| &self.layout.plan.steps[at].path);
-        let all: Vec<&Vec<u8>> = sites.chain(leaves).take(durable::FEW + 1).collect();
+        let leaves = (0..done.len()).filter(in_place).map(|at| self.layout.path(at as u32));
+        let all: Vec<&[u8]> = sites.chain(leaves).take(durable::FEW + 1).collect();
         if all.len() > durable::FEW {
             return self.root.sync_filesystem();
         }

@@ -200,6 +200,10 @@ impl<'a> Record<'a> {
         Hash(self.bytes[40..72].try_into().expect("32 bytes"))
     }
 
+    pub(crate) fn identity(&self) -> Hash {
+        Hash(self.bytes[72..104].try_into().expect("32 bytes"))
+    }
+
     pub(crate) fn totals(&self) -> (u64, u64) {
         (u64_at(self.bytes, 104), u64_at(self.bytes, 112))
     }

@@ -55,26 +55,29 @@ pub(crate) fn save(disk: &dyn Disk, name: &str, describes: &Hash, update: &Updat
             }) else {
                 return Ok(());
             };
-            append(disk, name, at, describes, &encode_frame(describes, records, gone, linked.as_deref()))?;
+            append(disk, name, at, describes, encode_frame(describes, records, gone, linked.as_deref()))?;
         }
     }
     drop(lock);
     Ok(())
 }
 
-fn append(disk: &dyn Disk, name: &str, at: (End, u64), describes: &Hash, frame: &[u8]) -> Result<()> {
+/// What is handed to the disk at a time.
+const PIECE_BYTES: usize = 1 << 20;
+
+fn append(disk: &dyn Disk, name: &str, at: (End, u64), describes: &Hash, frame: Vec<u8>) -> Result<()> {
     let (end, base_len) = at;
     let delta = format!("{name}.delta");
-    let mut bytes = Vec::new();
-    if end.delta_len == 0 {
-        bytes.extend_from_slice(DELTA_MAGIC);
-        bytes.extend_from_slice(&end.base_id);
-    }
-    bytes.extend_from_slice(frame);
+    let bytes = match end.delta_len {
+        0 => [&DELTA_MAGIC[..], &end.base_id, &frame].concat(),
+        _ => frame,
+    };
     // Not synced: a cache that a power cut tears fails its checks and costs only time.
     let written = disk.append(&delta, end.delta_len).and_then(|mut file| file.write(&bytes));
     written.map_err(Error::disk("append to", &delta))?;
     let delta_len = end.delta_len + bytes.len() as u64;
+    // A frame may be as large as a base, and both are about to be read.
+    drop(bytes);
     if delta_len < DELTA_BYTES_MIN.max(base_len / BASE_PER_DELTA) {
         return Ok(());
     }
@@ -93,7 +96,7 @@ fn write_base(disk: &dyn Disk, name: &str, describes: &Hash, records: &[&[u8]], 
         at += record.len() as u64;
     }
     index.sort_unstable();
-    let mut bytes = Vec::with_capacity(at as usize + index.len() * super::INDEX_ROW);
+    let mut bytes = Vec::with_capacity(HEADER_LEN);
     bytes.extend_from_slice(BASE_MAGIC);
     bytes.extend_from_slice(&describes.0);
     bytes.extend_from_slice(&base_id(describes, &index));
@@ -101,17 +104,28 @@ fn write_base(disk: &dyn Disk, name: &str, describes: &Hash, records: &[&[u8]], 
     bytes.extend_from_slice(&(index.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&(linked.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&check(&bytes).to_le_bytes());
-    records.iter().for_each(|record| bytes.extend_from_slice(record));
-    for (hash, offset) in index {
-        bytes.extend_from_slice(&hash.to_le_bytes());
-        bytes.extend_from_slice(&offset.to_le_bytes());
-    }
     // No record of its own proves these, so they carry a check.
     let linked = encode_linked(linked);
-    bytes.extend_from_slice(&linked);
-    bytes.extend_from_slice(&check(&linked).to_le_bytes());
+    let check = check(&linked).to_le_bytes();
+    let mut rows = index.iter().map(|(hash, offset)| [hash.to_le_bytes(), offset.to_le_bytes()].concat());
     let (temporary, base) = (format!("{name}.tmp"), format!("{name}.base"));
-    let written = disk.append(&temporary, 0).and_then(|mut file| file.write(&bytes));
+    let written = disk.append(&temporary, 0).and_then(|mut file| {
+        let mut write = |piece: &[u8]| {
+            bytes.extend_from_slice(piece);
+            // Never all of it at once: it is as long as a workspace has files.
+            if bytes.len() < PIECE_BYTES {
+                return Ok(());
+            }
+            let written = file.write(&bytes);
+            bytes.clear();
+            written
+        };
+        records.iter().try_for_each(|record| write(record))?;
+        rows.try_for_each(|row| write(&row))?;
+        write(&linked)?;
+        write(&check)?;
+        file.write(&bytes)
+    });
     let renamed = written.and_then(|()| disk.rename(&temporary, &base));
     if renamed.is_err() {
         // A full disk gets its space back at once; if even this fails, the next base is written over it.

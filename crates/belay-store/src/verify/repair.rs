@@ -1,4 +1,5 @@
-//! Gets back what can be had: good objects out of damaged packs, lost ones from workspaces that still hold them.
+//! Gets back what can be had: good objects out of damaged packs, lost ones from workspaces that still hold them, and
+//! directories from all that is left.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -6,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 use belay_sys::{Root, Time};
 
 use super::VerifyReport;
-use crate::capture::{CaptureOptions, Limits, Quiet, Source, capture};
+use super::rebuild::Sources;
+use crate::capture::{CaptureOptions, Captured, Limits, Quiet, Source, capture};
 use crate::disk::LockMode;
 use crate::error::{Error, Result};
 use crate::filter::Filter;
@@ -19,7 +21,7 @@ use crate::pack::{Pack, PackWriter, Place};
 /// What a repair did.
 #[derive(Clone, Debug, Default)]
 pub struct Repair {
-    /// Objects that were found again in a workspace, with the same hash, and stored anew.
+    /// Objects that were found again, with the same hash, and stored anew.
     pub healed: u64,
     /// Objects that are lost.
     pub lost: Vec<Hash>,
@@ -27,18 +29,31 @@ pub struct Repair {
     pub set_aside: Vec<String>,
 }
 
-/// Stores damaged objects anew from workspaces that still hold the same bytes, and sets damaged packs aside.
-///
-/// Each workspace comes with a snapshot of it, whose filter says what is looked at.
-pub fn repair(store: &Store, report: &VerifyReport, workspaces: &[(Root, Hash)]) -> Result<Repair> {
+/// A workspace that may still hold what is lost.
+pub struct Witness {
+    /// The workspace.
+    pub root: Root,
+    /// A snapshot of it, whose filter says what is looked at.
+    pub snapshot: Hash,
+    /// The name of its stat cache, as a capture is given it.
+    pub cache: String,
+}
+
+/// Stores damaged objects anew from workspaces and snapshots that still hold the same, and sets damaged packs aside.
+pub fn repair(store: &Store, report: &VerifyReport, snapshots: &[Hash], witnesses: &[Witness]) -> Result<Repair> {
     let packs: BTreeSet<&str> =
         report.damage.iter().map(|one| one.file.as_str()).filter(|file| is_pack(file)).collect();
     let set_aside = set_aside(store, &packs)?;
     drop_pointers(store, report)?;
-    for (root, snapshot) in workspaces {
-        recapture(store, root, snapshot)?;
+    // Kept, because gc leaves them alone for as long.
+    let mut present: Vec<Captured> = Vec::new();
+    for one in witnesses {
+        present.extend(recapture(store, &one.root, &one.snapshot)?);
     }
     store.reload()?;
+    let trees: Vec<Hash> = present.iter().map(|captured| captured.key).collect();
+    let caches: Vec<String> = witnesses.iter().map(|one| one.cache.clone()).collect();
+    Sources { store, snapshots, present: &trees, caches: &caches }.rebuild()?;
     let wanted: BTreeSet<Hash> = report.damage.iter().flat_map(|one| &one.objects).copied().collect();
     let (found, lost): (Vec<Hash>, Vec<Hash>) = wanted.into_iter().partition(|key| store.read(key).is_ok());
     let mut repair = Repair { healed: found.len() as u64, lost, set_aside };
@@ -129,17 +144,22 @@ fn drop_pointers(store: &Store, report: &VerifyReport) -> Result<()> {
 }
 
 /// Reads a whole workspace, which stores all that the store does not have.
-fn recapture(store: &Store, root: &Root, snapshot: &Hash) -> Result<()> {
+fn recapture(store: &Store, root: &Root, snapshot: &Hash) -> Result<Vec<Captured>> {
     let keep = Manifest::read(store, snapshot).ok();
-    let filter = keep.as_ref().and_then(|manifest| manifest.filter(store).ok()).unwrap_or_else(Filter::everything);
-    match read_workspace(store, root, &filter, keep.as_ref()) {
+    let Some(filter) = keep.as_ref().and_then(|manifest| manifest.filter(store).ok()) else {
+        // Which filter it had is lost with it: everything holds the most, and the usual one is the likeliest.
+        let filters = [Filter::everything(), Filter::default()];
+        return filters.iter().map(|filter| read_workspace(store, root, filter, None)).collect();
+    };
+    let read = match read_workspace(store, root, &filter, keep.as_ref()) {
         // The snapshot itself lacks directories that would say what else to look at.
-        Err(Error::Missing(_) | Error::Corrupt { .. }) if keep.is_some() => read_workspace(store, root, &filter, None),
+        Err(Error::Missing(_) | Error::Corrupt { .. }) => read_workspace(store, root, &filter, None),
         other => other,
-    }
+    };
+    read.map(|captured| vec![captured])
 }
 
-fn read_workspace(store: &Store, root: &Root, filter: &Filter, keep: Option<&Manifest>) -> Result<()> {
+fn read_workspace(store: &Store, root: &Root, filter: &Filter, keep: Option<&Manifest>) -> Result<Captured> {
     let options = CaptureOptions {
         root,
         filter,
@@ -155,5 +175,5 @@ fn read_workspace(store: &Store, root: &Root, filter: &Filter, keep: Option<&Man
         progress: &Quiet,
         stop: &AtomicBool::new(false),
     };
-    capture(store, &options).map(drop)
+    capture(store, &options)
 }

@@ -186,7 +186,7 @@ fn repair_saves_what_is_good_and_keeps_the_rest_aside() {
     flip(&pack, place_of(&pack, &large[..64]), 0);
     let report = check(&garden, &[one, two], true);
     let store = Garden::open(&garden.dir);
-    let repaired = repair(&store, &report, &[]).unwrap();
+    let repaired = repair(&store, &report, &[one, two], &[]).unwrap();
     assert_eq!((repaired.healed, &repaired.lost[..]), (0, &[store.algorithm().hash(&large)][..]));
     assert_eq!(repaired.set_aside.len(), 1);
     let after = check(&garden, &[one, two], true);
@@ -210,7 +210,7 @@ fn repair_finds_the_other_copy() {
     }
     flip(&pack, place_of(&pack, &noise(1, 64)), 0);
     let report = check(&garden, &[key], true);
-    let repaired = repair(&Garden::open(&garden.dir), &report, &[]).unwrap();
+    let repaired = repair(&Garden::open(&garden.dir), &report, &[key], &[]).unwrap();
     assert_eq!((repaired.healed, repaired.lost.len(), repaired.set_aside.len()), (1, 0, 0));
     assert_eq!(check(&garden, &[key], true).damage, []);
     assert!(!pack.exists() && !pack.with_extension("damaged").exists());
@@ -236,7 +236,8 @@ fn repair_heals_from_a_workspace_that_still_holds_the_bytes() {
     assert!(report.damage.iter().map(|one| one.objects.len()).sum::<usize>() > 3, "{report:?}");
 
     let store = Garden::open(&garden.dir);
-    let repaired = repair(&store, &report, &[(root, snapshot)]).unwrap();
+    let repaired =
+        repair(&store, &report, &[snapshot], &[Witness { root, snapshot, cache: CACHE.to_owned() }]).unwrap();
     assert!(repaired.healed >= 3, "{repaired:?}");
     let large = store.read(&store.algorithm().hash(&noise(1, 400_000))).unwrap();
     assert_eq!(large, noise(1, 400_000));
@@ -246,11 +247,59 @@ fn repair_heals_from_a_workspace_that_still_holds_the_bytes() {
     assert!(!paths.contains(&b"d/large"[..]) && !paths.contains(&b"d/chunked"[..]), "{lost:?}");
 }
 
+/// Loses every node of the store, as damage in the blocks of nodes would.
+fn lose_nodes(garden: &Garden) {
+    for name in packs(garden) {
+        let disk = crate::disk::RealDisk::open(garden.dir.path()).unwrap();
+        let short = format!("store/packs/{}", name.file_name().unwrap().to_str().unwrap());
+        let pack = crate::pack::Pack::open(&disk, &short).unwrap();
+        for block in pack.blocks().unwrap().into_iter().filter(|block| block.tree) {
+            flip(&name, block.offset as usize + block.stored_len as usize / 2, 3);
+        }
+    }
+}
+
+#[test]
+fn directories_are_put_together_again_although_the_workspace_changed() {
+    let (garden, workspace) = (Garden::new(), tempfile::tempdir().unwrap());
+    let write = |path: &str, text: &str| std::fs::write(workspace.path().join(path), text).unwrap();
+    for dir in ["src/deep", "docs", "many"] {
+        std::fs::create_dir_all(workspace.path().join(dir)).unwrap();
+    }
+    write("src/deep/edited", "as it was");
+    write("src/deep/same", "same");
+    write("docs/gone", "gone soon");
+    (0..200).for_each(|number| write(&format!("many/file-{number}"), &format!("{number}")));
+    let root = belay_sys::Root::open(workspace.path()).unwrap();
+    let captured = capture_of(&garden, &root);
+    captured.save_cache().unwrap();
+    let snapshot = captured.key;
+    drop(captured);
+    lose_nodes(&garden);
+    write("src/deep/edited", "as it is by now");
+    write("src/new", "new");
+    write("many/file-77", "seventy-seven");
+    std::fs::remove_file(workspace.path().join("many/file-150")).unwrap();
+    let store = Garden::open(&garden.dir);
+    let report = verify(&store, &[snapshot], &VerifyOptions { deep: true, progress: &Quiet }).unwrap();
+    assert_ne!(report.damage, []);
+    let witness = Witness { root, snapshot, cache: CACHE.to_owned() };
+    let repaired = repair(&store, &report, &[snapshot], &[witness]).unwrap();
+    let after = check(&garden, &[snapshot], true);
+    assert_eq!(after.damage, [], "{repaired:?}");
+}
+
+const CACHE: &str = "workspaces/test/cache";
+
 fn snapshot_of(garden: &Garden, root: &belay_sys::Root) -> Hash {
+    capture_of(garden, root).key
+}
+
+fn capture_of(garden: &Garden, root: &belay_sys::Root) -> crate::capture::Captured {
     let options = crate::capture::CaptureOptions {
         root,
         filter: &crate::filter::Filter::default(),
-        cache: "workspaces/test/cache",
+        cache: CACHE,
         is_live: &|_| false,
         keep: None,
         source: crate::capture::Source::Full,
@@ -261,5 +310,5 @@ fn snapshot_of(garden: &Garden, root: &belay_sys::Root) -> Hash {
         progress: &Quiet,
         stop: &std::sync::atomic::AtomicBool::new(false),
     };
-    crate::capture::capture(&garden.store, &options).unwrap().key
+    crate::capture::capture(&garden.store, &options).unwrap()
 }

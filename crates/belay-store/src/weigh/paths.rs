@@ -96,13 +96,15 @@ impl Tally<'_> {
         }
         let is_news =
             |path: &[u8], bytes: u64| of_one_entry.get(path).is_none_or(|most| most * 100 < bytes * ONE_ENTRY_PERCENT);
-        let heavy = self.totals.iter().filter(|(path, (bytes, _))| is_news(path, *bytes));
-        let mut heavy: Vec<HeavyPath> = heavy
-            .map(|(path, (bytes, is_dir))| HeavyPath { path: path.clone(), is_dir: *is_dir, bytes: *bytes })
-            .collect();
-        heavy.sort_by(|a, b| (Reverse(a.bytes), &a.path).cmp(&(Reverse(b.bytes), &b.path)));
+        let mut heavy: Vec<_> = self.totals.iter().filter(|(path, (bytes, _))| is_news(path, *bytes)).collect();
+        heavy.sort_by_key(|(path, (bytes, _))| (Reverse(*bytes), *path));
         heavy.truncate(count);
-        heavy
+        let told = |(path, (bytes, is_dir)): (&Vec<u8>, &(u64, bool))| HeavyPath {
+            path: path.clone(),
+            is_dir: *is_dir,
+            bytes: *bytes,
+        };
+        heavy.into_iter().map(told).collect()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use belay_session::Stored;
-use belay_session::store::Scope;
+use belay_session::store::{Changes, Scope};
 
 use crate::commands::diff::{Style, write};
 use crate::context::Context;
@@ -55,8 +55,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Some(to) => (stored(&args.from)?, stored(to)?),
         None => (stored("origin")?, stored(&args.from)?),
     };
-    let mut changes = workspace.changes(&from.tree, &to.tree, &scope)?;
-    changes.retain(|change| !change.opaque);
+    let mut changes = Changes::default();
+    workspace.each_change(&from.tree, &to.tree, &scope, &mut |change| {
+        if !change.opaque {
+            changes.push(&change);
+        }
+    })?;
     let differs = !changes.is_empty();
     let comparison = Comparison { workspace: &workspace, before: &from.tree, after: &to.tree };
     let mut out = context.ui.paged();

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::{Change, FileType, Scope};
+use belay_session::store::{Change, Changes, FileType, Scope};
 use belay_session::{Error, Snapshot, Tree, Workspace};
 
 use crate::context::Context;
@@ -94,8 +94,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Some(name) => workspace.tree(&named(context, &workspace, name)?)?,
         None => present(context, &workspace)?,
     };
-    let (changes, unknown): (Vec<Change>, Vec<Change>) =
-        workspace.changes(&before, &after, &scope)?.into_iter().partition(|change| !change.opaque);
+    let (mut changes, mut unknown) = (Changes::default(), Topmost::default());
+    workspace.each_change(&before, &after, &scope, &mut |change| match change.opaque {
+        true => unknown.see(change.path),
+        false => changes.push(&change),
+    })?;
     let differs = !changes.is_empty();
     let comparison = Comparison { workspace: &workspace, before: &before, after: &after };
     let mut out = context.ui.paged();
@@ -107,24 +110,27 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             context.ui.warn(format_args!("nothing called {} is in either of them", view::relative(path)));
         }
     }
-    if !unknown.is_empty() {
-        let paths = quantity::count(topmost(&unknown), "path");
+    if unknown.count > 0 {
+        let paths = quantity::count(unknown.count, "path");
         context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));
     }
     Ok(if args.style.exit_code && differs { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// How many of the paths, which are in order, lie in none of the others.
-fn topmost(changes: &[Change]) -> u64 {
-    let mut above: Option<&[u8]> = None;
-    let mut count = 0;
-    for change in changes {
-        let inside = |above: &[u8]| change.path.strip_prefix(above).is_some_and(|rest| rest.starts_with(b"/"));
-        if !above.is_some_and(inside) {
-            (above, count) = (Some(change.path.as_slice()), count + 1);
+/// Counts those of the paths, which come in order, that lie in none of the others.
+#[derive(Default)]
+struct Topmost {
+    above: Option<Vec<u8>>,
+    count: u64,
+}
+
+impl Topmost {
+    fn see(&mut self, path: Vec<u8>) {
+        let inside = |above: &Vec<u8>| path.strip_prefix(&above[..]).is_some_and(|rest| rest.starts_with(b"/"));
+        if !self.above.as_ref().is_some_and(inside) {
+            (self.above, self.count) = (Some(path), self.count + 1);
         }
     }
-    count
 }
 
 /// Someone who types a path where a snapshot is expected is told how to say it.
@@ -148,52 +154,52 @@ pub(crate) fn write(
     context: &Context<'_>,
     out: &mut Out,
     sides: &Comparison<'_>,
-    changes: Vec<Change>,
+    mut changes: Changes,
     paths: &[std::path::PathBuf],
     style: &Style,
 ) -> Result<()> {
     if context.ui.json {
-        return changes.iter().try_for_each(|change| out.json(&view::change_json(change)));
+        return changes.iter().try_for_each(|change| out.json(&view::change_json(&change)));
     }
     let is_git = |part: std::path::Component<'_>| part.as_os_str() == ".git";
     let asks_for_git = paths.iter().any(|path| path.components().any(is_git));
-    let changes = if style.all || asks_for_git { changes } else { with_repositories_once(changes) };
-    let changes = without_filled_directories(changes);
+    if !style.all && !asks_for_git {
+        name_repositories_once(&mut changes);
+    }
+    leave_filled_directories(&mut changes);
     if style.name_only {
-        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(change).name())?));
+        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(&change).name())?));
     }
     if style.name_status {
         let line = |change: &Change| format!("{} {}", view::letter(Line::from(change).what), Line::from(change).name());
-        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", line(change))?));
+        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", line(&change))?));
     }
     if style.stat {
         return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };
     }
     let raw = !out.is_terminal();
-    for change in changes.into_iter().flat_map(patch::split_retyped) {
+    for change in changes.iter().flat_map(patch::split_retyped) {
         patch::write_change(out, sides, &change, style.context, raw)?;
     }
     Ok(())
 }
 
 /// A repository that comes or goes as a whole is named once: nobody reads its objects, and git would not apply them.
-fn with_repositories_once(changes: Vec<Change>) -> Vec<Change> {
-    let mut kept: Vec<Change> = Vec::with_capacity(changes.len());
+fn name_repositories_once(changes: &mut Changes) {
     let mut repository: Option<Vec<u8>> = None;
-    for change in changes {
+    changes.retain(|change| {
         let inside = |git: &Vec<u8>| change.path.strip_prefix(&**git).is_some_and(|rest| rest.starts_with(b"/"));
         if repository.as_ref().is_some_and(inside) {
-            continue;
+            return false;
         }
         let is_git = change.path == b".git" || change.path.ends_with(b"/.git");
-        repository = (is_git && Line::from(&change).is_whole_directory()).then(|| change.path.clone());
-        kept.push(change);
-    }
-    kept
+        repository = (is_git && Line::from(change).is_whole_directory()).then(|| change.path.clone());
+        true
+    });
 }
 
 /// A directory that comes or goes with what is in it need not be named itself.
-fn without_filled_directories(changes: Vec<Change>) -> Vec<Change> {
+fn leave_filled_directories(changes: &mut Changes) {
     let filled = |change: &Change, next: Option<&Change>| {
         let what = change.what();
         let entry = change.after.as_ref().or(change.before.as_ref());
@@ -201,6 +207,12 @@ fn without_filled_directories(changes: Vec<Change>) -> Vec<Change> {
         let inside = |next: &Change| next.path.strip_prefix(&*change.path).is_some_and(|rest| rest.starts_with(b"/"));
         is_directory && (what.added || what.removed) && next.is_some_and(inside)
     };
-    let keep: Vec<bool> = (0..changes.len()).map(|at| !filled(&changes[at], changes.get(at + 1))).collect();
-    changes.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(change, _)| change).collect()
+    let mut keep = Vec::with_capacity(changes.len());
+    let mut all = changes.iter().peekable();
+    while let Some(change) = all.next() {
+        keep.push(!filled(&change, all.peek()));
+    }
+    drop(all);
+    let mut keep = keep.into_iter();
+    changes.retain(|_| keep.next().expect("each was judged"));
 }

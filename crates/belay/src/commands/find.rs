@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use belay_session::Found;
+use belay_session::store::Entry;
 use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::ui::table::{Cell, Table};
+use crate::ui::table::{self, Cell};
 use crate::ui::{escape, quantity, style};
 use crate::view;
 
@@ -40,44 +41,43 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let only = args.snapshot.as_deref().map(|name| workspace.resolve(name)).transpose()?;
     let mut found = context.ui.while_working("Searching", || workspace.find_paths(&args.pattern))?;
     if let Some(only) = &only {
-        found.iter_mut().for_each(|one| one.snapshots.retain(|snapshot| snapshot.id == only.id));
-        found.retain(|one| !one.snapshots.is_empty());
+        found.keep_only(only);
     }
-    if found.is_empty() {
+    if found.iter().next().is_none() {
         let pattern = escape::printable(args.pattern.as_bytes());
         return Err(Failure::not_found(format!("no snapshot holds anything like {pattern}")));
     }
     let mut out = context.ui.paged();
     if context.ui.json {
-        for one in &found {
-            out.json(&to_json(one))?;
+        for one in found.iter() {
+            out.json(&to_json(one, workspace.newest(one)?.as_ref()))?;
         }
     } else {
-        let mut table = Table::new(&["SNAPSHOTS", "FIRST", "LAST", "SEEN", "PATH"]);
         let now = home.now().timestamp();
-        found.iter().for_each(|one| table.row(row(one, now)));
-        table.write(&mut out)?;
+        table::write(&mut out, &["SNAPSHOTS", "FIRST", "LAST", "SEEN", "PATH"], || {
+            found.iter().map(|one| row(one, now))
+        })?;
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(found: &Found, now: jiff::Timestamp) -> Vec<Cell> {
+fn row(found: Found<'_>, now: jiff::Timestamp) -> Vec<Cell> {
     let id = |snapshot: Option<&belay_session::Snapshot>| snapshot.map(|one| one.id.clone()).unwrap_or_default();
-    let last = found.snapshots.last();
+    let last = found.snapshots().next_back();
     vec![
-        quantity::grouped(found.snapshots.len() as u64).into(),
-        Cell::new(id(found.snapshots.first()), style::ID),
+        quantity::grouped(found.snapshots().count() as u64).into(),
+        Cell::new(id(found.snapshots().next()), style::ID),
         Cell::new(id(last), style::ID),
         last.map(|snapshot| quantity::age(snapshot.created_at, now)).unwrap_or_default().into(),
-        view::relative(&found.path).into(),
+        view::relative(found.path).into(),
     ]
 }
 
-fn to_json(found: &Found) -> Value {
+fn to_json(found: Found<'_>, entry: Option<&Entry>) -> Value {
     let mut object = Map::new();
-    escape::put_path(&mut object, "path", &found.path);
-    object.insert("snapshots".to_owned(), found.snapshots.iter().map(|snapshot| snapshot.id.clone()).collect());
-    object.insert("entry".to_owned(), view::entry_json(&found.entry));
+    escape::put_path(&mut object, "path", found.path);
+    object.insert("snapshots".to_owned(), found.snapshots().map(|snapshot| snapshot.id.clone()).collect());
+    object.insert("entry".to_owned(), entry.map(view::entry_json).into());
     object.into()
 }

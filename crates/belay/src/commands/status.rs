@@ -4,14 +4,14 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::event::{Protection, What};
-use belay_session::store::{Change, GapKind};
+use belay_session::store::{Changes, GapKind};
 use belay_session::{Budget, Home, Outlived, RunRecord, Status, Trust, Unprotected, Workspace};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::quantity::{self, count, grouped, size};
-use crate::ui::{Out, escape, style, width};
+use crate::ui::{Out, Streamed, escape, style, width};
 use crate::view::{self, changes};
 use crate::{past, summary};
 
@@ -44,20 +44,17 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     let meter = context.ui.meter("Looking");
-    let mut status = workspace.status(context.work(&meter))?;
+    let status = workspace.status(context.work(&meter))?;
     drop(meter);
-    // What only the snapshot captured is among the unprotected already.
-    let (unknown, changes): (Vec<Change>, Vec<Change>) = status.changes.drain(..).partition(|change| change.opaque);
-    status.changes = changes;
-    let uncaptured: Vec<Change> = unknown.into_iter().filter(|change| change.after.is_some()).collect();
     let mut runs = home.open_runs(workspace.id())?;
     runs.retain(RunRecord::is_live);
     let outlived = workspace.outlived_runs()?;
     if context.ui.json {
-        let mut value = to_json(&workspace, &status, &uncaptured);
+        let mut value = to_json(&workspace, &status);
         value["runs"] = json!(runs);
         value["outlived"] = outlived.iter().map(outlived_json).collect();
-        context.ui.print_json(&value)?;
+        let streamed = Streamed::new(value).list("changed", || listed(&status.changes));
+        context.ui.print_json(&streamed.list("uncaptured", || listed(&status.uncaptured)))?;
         return Ok(ExitCode::SUCCESS);
     }
     for damage in &status.damage {
@@ -65,8 +62,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let mut out = context.ui.paged();
     if args.short {
-        let lines = changes::collapse(status.changes.iter().map(changes::Line::from));
-        lines.iter().try_for_each(|line| writeln!(out, "{} {}", view::letter(line.what), line.name()))?;
+        let mut lines = changes::collapse(status.changes.iter().map(changes::Line::from));
+        lines.try_for_each(|line| writeln!(out, "{} {}", view::letter(line.what), line.name()))?;
         out.finish()?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -74,9 +71,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     write(&mut out, &workspace, &status, lines_max)?;
     write_runs(&mut out, &home, &runs)?;
     write_outlived(&mut out, &outlived)?;
-    write_uncaptured(&mut out, &uncaptured, lines_max)?;
+    write_uncaptured(&mut out, &status.uncaptured, lines_max)?;
     write_unguarded(&mut out, &status)?;
-    write_unprotected(&mut out, &status.unprotected, uncaptured.is_empty() && unguarded(&status).is_none(), lines_max)?;
+    let is_all = status.uncaptured.is_empty() && unguarded(&status).is_none();
+    write_unprotected(&mut out, &status.unprotected, is_all, lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
     write_budget(&mut out, &status.budget)?;
     out.finish()?;
@@ -113,7 +111,7 @@ fn write(out: &mut Out, workspace: &Workspace<'_>, status: &Status, lines_max: u
 }
 
 /// What is there, and would be captured now, but is not in the snapshot because it was excluded then or forgotten since.
-fn write_uncaptured(out: &mut Out, uncaptured: &[Change], lines_max: usize) -> Result<()> {
+fn write_uncaptured(out: &mut Out, uncaptured: &Changes, lines_max: usize) -> Result<()> {
     if uncaptured.is_empty() {
         return Ok(());
     }
@@ -213,11 +211,11 @@ fn write_changes(out: &mut Out, status: &Status, lines_max: usize) -> Result<()>
         return heading(out, "Changed", "nothing since then");
     }
     heading(out, "Changed", &format!("{} since then", count(status.changes.len() as u64, "path")))?;
-    let lines = changes::collapse(status.changes.iter().map(changes::Line::from));
-    for line in lines.iter().take(lines_max) {
+    let mut lines = changes::collapse(status.changes.iter().map(changes::Line::from));
+    for line in lines.by_ref().take(lines_max) {
         writeln!(out, "  {}", line.status())?;
     }
-    more(out, lines.len(), lines_max)
+    more(out, lines.count(), 0)
 }
 
 /// Why what is there is not protected, whatever the settings include.
@@ -279,6 +277,7 @@ fn advice(unprotected: &[Unprotected]) -> impl Iterator<Item = &'static str> {
         (GapKind::Unreadable, "You may not read it; no rollback will touch it"),
         (GapKind::Mount, "Another filesystem; to cross into it: snapshots.cross_mounts = true"),
         (GapKind::Hung, "It does not answer; no rollback will touch it"),
+        (GapKind::Attributes, "Its extended attributes cannot be read; no rollback will replace or remove it"),
         (GapKind::OverLimit, "Over a limit: raise snapshots.max_entries or snapshots.max_bytes"),
     ];
     let found = |kind: GapKind| unprotected.iter().any(|one| one.reason == kind);
@@ -292,7 +291,11 @@ fn more(out: &mut Out, all: usize, shown: usize) -> Result<()> {
     }
 }
 
-fn to_json(workspace: &Workspace<'_>, status: &Status, uncaptured: &[Change]) -> Value {
+fn listed(changes: &Changes) -> impl Iterator<Item = Value> {
+    changes.iter().map(|change| view::change_json(&change))
+}
+
+fn to_json(workspace: &Workspace<'_>, status: &Status) -> Value {
     let ignored = match workspace.trust() {
         Trust::Untrusted { ignored, .. } => ignored.as_slice(),
         _ => &[],
@@ -303,8 +306,6 @@ fn to_json(workspace: &Workspace<'_>, status: &Status, uncaptured: &[Change]) ->
         "snapshots": status.snapshots,
         "base": status.base.as_ref().map(view::snapshot_json),
         "rewound_at": status.rewound_at.map(|at| at.to_string()),
-        "changed": status.changes.iter().map(view::change_json).collect::<Vec<_>>(),
-        "uncaptured": uncaptured.iter().map(view::change_json).collect::<Vec<_>>(),
         "untrusted": ignored,
         "disabled": status.disabled,
         "unprotected": status.unprotected.iter().map(unprotected_json).collect::<Vec<_>>(),

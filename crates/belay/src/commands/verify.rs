@@ -51,12 +51,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         write(&mut out, &health, args.deep)?;
         if let Some(repaired) = &repaired {
             write_repair(&mut out, repaired, is_sound)?;
+            if let Some(after) = after.as_ref().filter(|after| !after.affected.is_empty()) {
+                writeln!(out, "Still concerned:")?;
+                write_affected(&mut out, after)?;
+            }
         }
         out.finish()?;
         match repaired {
             _ if is_sound => {}
             None => context.ui.hint(
-                "`belay verify --deep --repair` heals what a workspace still holds; nothing is restored from damage",
+                "`belay verify --deep --repair` heals what a workspace or another snapshot still holds; nothing is restored from damage",
             ),
             Some(_) => {
                 context.ui.hint("other snapshots are not concerned; `belay snapshots delete ID` gives up one that is")
@@ -93,6 +97,10 @@ fn write(out: &mut Out, health: &Health, deep: bool) -> Result<()> {
     if !health.affected.is_empty() {
         writeln!(out, "Concerned:")?;
     }
+    write_affected(out, health)
+}
+
+fn write_affected(out: &mut Out, health: &Health) -> Result<()> {
     for (workspace, snapshot, path) in &health.affected {
         writeln!(out, "  {} {} in {}", snapshot.id, view::relative(path), view::path(workspace))?;
     }
@@ -100,12 +108,16 @@ fn write(out: &mut Out, health: &Health, deep: bool) -> Result<()> {
 }
 
 fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Result<()> {
-    writeln!(out, "Repaired: {} stored anew from a workspace.", count(repaired.healed, "object"))?;
+    writeln!(out, "Repaired: {} stored anew from what is left.", count(repaired.healed, "object"))?;
     if repaired.records_dropped > 0 {
         writeln!(out, "Set aside: {} that cannot be read.", count(repaired.records_dropped, "record"))?;
     }
     if !repaired.lost.is_empty() {
-        writeln!(out, "Lost: {}, which no workspace holds any more.", count(repaired.lost.len() as u64, "object"))?;
+        writeln!(
+            out,
+            "Lost: {}, which no workspace and no other snapshot holds any more.",
+            count(repaired.lost.len() as u64, "object")
+        )?;
     }
     if is_sound {
         writeln!(out, "Everything is sound now.")?;

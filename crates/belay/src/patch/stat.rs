@@ -1,9 +1,10 @@
 //! Differences counted: a line for each path, with as many signs as lines changed, and a sum.
 
 use std::io::Write;
+use std::ops::Range;
 
 use anstyle::Style;
-use belay_session::store::{Change, Entry, FileType, Kind};
+use belay_session::store::{Change, Changes, Entry, FileType, Kind};
 use similar::{ChangeTag, TextDiff};
 use unicode_width::UnicodeWidthStr;
 
@@ -24,19 +25,19 @@ enum Weight {
 }
 
 /// Writes the table and the sum of what changed.
-pub(crate) fn write(out: &mut dyn Write, comparison: &Comparison<'_>, changes: &[Change]) -> Result<()> {
-    let rows: Vec<(&Change, Weight)> = changes.iter().zip(weigh_all(comparison, changes)?).collect();
-    let widths = rows.iter().map(|(change, _)| Line::from(*change).name().width());
+pub(crate) fn write(out: &mut dyn Write, comparison: &Comparison<'_>, changes: &Changes) -> Result<()> {
+    let weights = weigh_all(comparison, changes)?;
+    let widths = changes.iter().map(|change| Line::from(&change).name().width());
     let width = widths.filter(|width| *width <= NAME_WIDTH_MAX).max().unwrap_or(0);
-    let most = rows.iter().map(|(_, weight)| weight.lines()).max().unwrap_or(0);
-    for (change, weight) in &rows {
-        write_row(out, change, weight, width, most)?;
+    let most = weights.iter().map(Weight::lines).max().unwrap_or(0);
+    for (change, weight) in changes.iter().zip(&weights) {
+        write_row(out, &change, weight, width, most)?;
     }
-    let (added, removed) = rows.iter().fold((0, 0), |(added, removed), (_, weight)| match weight {
+    let (added, removed) = weights.iter().fold((0, 0), |(added, removed), weight| match weight {
         Weight::Lines { added: a, removed: r } => (added + a, removed + r),
         Weight::Note(_) => (added, removed),
     });
-    let paths = count(rows.len() as u64, "path");
+    let paths = count(weights.len() as u64, "path");
     let (insertions, deletions) = (count(added, "line"), count(removed, "line"));
     Ok(writeln!(out, "{paths} changed, {insertions} added, {deletions} removed")?)
 }
@@ -51,9 +52,9 @@ impl Weight {
 }
 
 /// Weighs them by two threads, because the time goes into unpacking what each one held.
-fn weigh_all(comparison: &Comparison<'_>, changes: &[Change]) -> Result<Vec<Weight>> {
-    let all = |part: &[Change]| part.iter().map(|change| weigh(comparison, change)).collect::<Result<Vec<_>>>();
-    let (first, second) = changes.split_at(changes.len() / 2);
+fn weigh_all(comparison: &Comparison<'_>, changes: &Changes) -> Result<Vec<Weight>> {
+    let all = |part: Range<usize>| part.map(|at| weigh(comparison, &changes.get(at))).collect::<Result<Vec<_>>>();
+    let (first, second) = (0..changes.len() / 2, changes.len() / 2..changes.len());
     if first.is_empty() {
         return all(second);
     }
@@ -68,6 +69,10 @@ fn weigh_all(comparison: &Comparison<'_>, changes: &[Change]) -> Result<Vec<Weig
 fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {
     Ok(match comparison.contents(change)? {
         Contents::Text(..) if is_link(change) => Weight::Note(String::new()),
+        // Where all lines come or go there is nothing to compare.
+        Contents::Text(before, after) if before.is_empty() != after.is_empty() => {
+            Weight::Lines { added: lines(&after), removed: lines(&before) }
+        }
         Contents::Text(before, after) if before != after => {
             let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&before[..], &after[..]);
             let tally = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
@@ -77,6 +82,11 @@ fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {
         Contents::Binary => Weight::Note(format!("binary, {}", sizes(change))),
         Contents::Large => Weight::Note(sizes(change)),
     })
+}
+
+fn lines(text: &[u8]) -> u64 {
+    let ends = text.iter().filter(|byte| **byte == b'\n').count() as u64;
+    ends + u64::from(text.last().is_some_and(|last| *last != b'\n'))
 }
 
 fn is_link(change: &Change) -> bool {

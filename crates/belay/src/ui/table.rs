@@ -48,22 +48,32 @@ impl Table {
 
     /// Writes the table; a column in which every cell is empty is left out, and nothing is written of no rows.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.rows.is_empty() {
-            return Ok(());
-        }
-        let used: Vec<usize> =
-            (0..self.header.len()).filter(|at| self.rows.iter().any(|row| !row[*at].text.is_empty())).collect();
-        let width = |at: usize| {
-            let cells = self.rows.iter().map(|row| row[at].text.width());
-            cells.chain([self.header[at].width()]).filter(|width| *width <= WIDTH_MAX).max().unwrap_or(0) + GAP
-        };
-        let widths: Vec<usize> = used.iter().map(|at| width(*at)).collect();
-        let header: Vec<Cell> = self.header.iter().map(|name| Cell::new(name, super::style::HEADING)).collect();
-        for row in std::iter::once(&header).chain(&self.rows) {
-            write_row(out, row, &used, &widths)?;
-        }
-        Ok(())
+        write(out, &self.header, || self.rows.iter())
     }
+}
+
+/// Writes a table whose rows are made twice and never held, because there may be very many.
+pub(crate) fn write<R: AsRef<[Cell]>, I: Iterator<Item = R>>(
+    out: &mut dyn Write,
+    header: &[impl AsRef<str>],
+    rows: impl Fn() -> I,
+) -> io::Result<()> {
+    let mut is_used = vec![false; header.len()];
+    let mut widths: Vec<usize> = header.iter().map(|name| name.as_ref().width()).collect();
+    for row in rows() {
+        for (at, cell) in row.as_ref().iter().enumerate() {
+            is_used[at] |= !cell.text.is_empty();
+            widths[at] = widths[at].max(Some(cell.text.width()).filter(|width| *width <= WIDTH_MAX).unwrap_or(0));
+        }
+    }
+    let used: Vec<usize> = (0..header.len()).filter(|at| is_used[*at]).collect();
+    if used.is_empty() {
+        return Ok(());
+    }
+    let widths: Vec<usize> = used.iter().map(|at| widths[*at] + GAP).collect();
+    let header: Vec<Cell> = header.iter().map(|name| Cell::new(name.as_ref(), super::style::HEADING)).collect();
+    write_row(out, &header, &used, &widths)?;
+    rows().try_for_each(|row| write_row(out, row.as_ref(), &used, &widths))
 }
 
 fn write_row(out: &mut dyn Write, row: &[Cell], used: &[usize], widths: &[usize]) -> io::Result<()> {

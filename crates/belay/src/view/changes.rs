@@ -1,5 +1,7 @@
 //! Changes of a tree in lines that a person can take in: whole directories count once, metadata is spelled out.
 
+use std::borrow::Cow;
+
 use belay_session::store::{Change, Entry, FileType, Kind, Step, What};
 
 use super::notable::notable;
@@ -9,40 +11,55 @@ use crate::ui::quantity::{count, size};
 use crate::ui::style;
 
 /// One path that differs, whether it comes from a comparison or from a plan.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Line<'a> {
     /// The path beneath the workspace.
-    pub(crate) path: &'a [u8],
+    pub(crate) path: Cow<'a, [u8]>,
     /// What was there.
-    pub(crate) before: Option<&'a Entry>,
+    pub(crate) before: Option<Cow<'a, Entry>>,
     /// What is there now.
-    pub(crate) after: Option<&'a Entry>,
+    pub(crate) after: Option<Cow<'a, Entry>>,
     /// In what they differ.
     pub(crate) what: What,
 }
 
 impl<'a> From<&'a Change> for Line<'a> {
     fn from(change: &'a Change) -> Line<'a> {
-        Line { path: &change.path, before: change.before.as_ref(), after: change.after.as_ref(), what: change.what() }
+        let side = |entry: &'a Option<Entry>| entry.as_ref().map(Cow::Borrowed);
+        Line {
+            path: Cow::Borrowed(&change.path),
+            before: side(&change.before),
+            after: side(&change.after),
+            what: change.what(),
+        }
     }
 }
 
-impl<'a> From<&'a Step> for Line<'a> {
-    fn from(step: &'a Step) -> Line<'a> {
-        Line { path: &step.path, before: step.before.as_deref(), after: step.after.as_deref(), what: step.what }
+impl From<Change> for Line<'_> {
+    fn from(change: Change) -> Self {
+        let what = change.what();
+        let side = |entry: Option<Entry>| entry.map(Cow::Owned);
+        Line { path: Cow::Owned(change.path), before: side(change.before), after: side(change.after), what }
+    }
+}
+
+impl<'a> From<Step<'a>> for Line<'a> {
+    fn from(step: Step<'a>) -> Line<'a> {
+        let side = |entry: Option<Entry>| entry.map(Cow::Owned);
+        Line { path: Cow::Borrowed(step.path), before: side(step.before), after: side(step.after), what: step.what }
     }
 }
 
 /// Drops everything beneath a directory that is new or gone as a whole; parents come before their children.
-pub(crate) fn collapse<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Line<'a>> {
-    let mut kept: Vec<Line<'a>> = Vec::new();
-    for line in lines {
-        let inside = kept.last().is_some_and(|last| last.is_whole_directory() && is_beneath(line.path, last.path));
+pub(crate) fn collapse<'a>(lines: impl Iterator<Item = Line<'a>>) -> impl Iterator<Item = Line<'a>> {
+    let mut whole: Option<Vec<u8>> = None;
+    lines.filter(move |line| {
+        let inside = whole.as_ref().is_some_and(|dir| is_beneath(&line.path, dir));
         if !inside {
-            kept.push(line);
+            whole = line.is_whole_directory().then(|| line.path.to_vec());
         }
-    }
-    kept
+        !inside
+    })
 }
 
 /// Shows what is in each new directory, file by file; of one with more than `files_max` only what must not be missed.
@@ -53,22 +70,22 @@ pub(crate) fn unfold<'a>(lines: impl Iterator<Item = Line<'a>>, files_max: usize
     while let Some(line) = lines.get(at) {
         at += 1;
         if !line.is_whole_directory() {
-            kept.push(*line);
+            kept.push(line.clone());
             continue;
         }
-        let beneath = lines[at..].iter().take_while(|inner| is_beneath(inner.path, line.path)).count();
+        let beneath = lines[at..].iter().take_while(|inner| is_beneath(&inner.path, &line.path)).count();
         let inner = &lines[at..at + beneath];
         at += beneath;
         let is_new = !line.what.removed && inner.len() <= files_max && !inner.is_empty();
         if is_new {
             // A directory with something in it is shown by that.
             let is_shown = |(at, one): &(usize, &Line<'a>)| {
-                !one.is_whole_directory() || inner.get(at + 1).is_none_or(|next| !is_beneath(next.path, one.path))
+                !one.is_whole_directory() || inner.get(at + 1).is_none_or(|next| !is_beneath(&next.path, &one.path))
             };
-            kept.extend(inner.iter().enumerate().filter(is_shown).map(|(_, one)| *one));
+            kept.extend(inner.iter().enumerate().filter(is_shown).map(|(_, one)| one.clone()));
         } else {
-            kept.push(*line);
-            kept.extend(inner.iter().filter(|one| one.is_notable()));
+            kept.push(line.clone());
+            kept.extend(inner.iter().filter(|one| one.is_notable()).cloned());
         }
     }
     kept
@@ -82,7 +99,8 @@ impl Line<'_> {
     /// Whether a directory came or went with all that is in it.
     pub(crate) fn is_whole_directory(&self) -> bool {
         let is_whole = self.what.added || self.what.removed || self.what.retyped;
-        is_whole && [self.before, self.after].iter().flatten().any(|entry| entry.kind.file_type() == FileType::Dir)
+        is_whole
+            && [&self.before, &self.after].into_iter().flatten().any(|entry| entry.kind.file_type() == FileType::Dir)
     }
 
     /// Whether it comes and somebody runs or believes it who did not review it.
@@ -91,8 +109,8 @@ impl Line<'_> {
     }
 
     fn who_uses(&self) -> Option<&'static str> {
-        let is_file = self.after.is_some_and(|entry| entry.kind.file_type() != FileType::Dir);
-        notable(self.path).filter(|_| is_file)
+        let is_file = self.after.as_ref().is_some_and(|entry| entry.kind.file_type() != FileType::Dir);
+        notable(&self.path).filter(|_| is_file)
     }
 
     /// The line of a plan, with a mark if somebody runs or believes what comes.
@@ -106,14 +124,15 @@ impl Line<'_> {
 
     /// The path, with a slash behind a directory.
     pub(crate) fn name(&self) -> String {
-        let is_dir = self.after.or(self.before).is_some_and(|entry| entry.kind.file_type() == FileType::Dir);
+        let is_dir =
+            self.after.as_ref().or(self.before.as_ref()).is_some_and(|entry| entry.kind.file_type() == FileType::Dir);
         let slash = if is_dir && !self.path.is_empty() { "/" } else { "" };
-        format!("{}{slash}", relative(self.path))
+        format!("{}{slash}", relative(&self.path))
     }
 
     /// What differs besides bytes, and how much a whole directory holds.
     pub(crate) fn notes(&self) -> Vec<String> {
-        match (self.before, self.after) {
+        match (&self.before, &self.after) {
             (Some(before), Some(after)) => metadata(before, after, self.what),
             (None, Some(entry)) | (Some(entry), None) => contents(entry).into_iter().collect(),
             (None, None) => Vec::new(),

@@ -116,7 +116,7 @@ impl Bed {
     #[track_caller]
     pub(crate) fn nothing_to_do(&self, target: &Manifest) {
         let plan = self.plan(&self.snap(), target);
-        let paths: Vec<_> = plan.steps.iter().map(|step| (belay_testkit::show(&step.path), step.what)).collect();
+        let paths: Vec<_> = plan.steps.iter().map(|step| (belay_testkit::show(step.path), step.what)).collect();
         assert!(paths.is_empty(), "still to do: {paths:?}");
     }
 

@@ -32,7 +32,7 @@ fn the_plan_says_what_is_not_claimed() {
     let plan = bed.plan(&bed.snap(), &target);
     let expected = ["build", "new/y.log", "x.log"].map(|path| left(path, LeftReason::NotClaimed));
     assert_eq!(plan.left, expected);
-    let steps: Vec<&[u8]> = plan.steps.iter().map(|step| step.path.as_slice()).collect();
+    let steps: Vec<&[u8]> = plan.steps.paths().collect();
     assert_eq!(steps, [&b"new/z"[..], b"plain"]);
     assert_eq!(bed.apply(&plan).unwrap().left, []);
     assert!(bed.exists("new/y.log") && bed.exists("build/o") && bed.exists("x.log"));

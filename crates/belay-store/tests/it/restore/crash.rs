@@ -52,14 +52,14 @@ fn between_old_and_new(bed: &Bed, plan: &Plan, at: u64) {
     belay_store::tidy_up(&bed.root, plan, &bed.options(None)).unwrap();
     let now = bed.snap();
     for step in &plan.steps {
-        let found = View::stored(&bed.store).lookup(&now.root, &step.path).unwrap();
-        let (before, after) = (step.before.as_deref(), step.after.as_deref());
+        let found = View::stored(&bed.store).lookup(&now.root, step.path).unwrap();
+        let (before, after) = (step.before.as_ref(), step.after.as_ref());
         let known = match (&found, before.or(after), after.or(before)) {
             (None, ..) => true,
             (Some(found), Some(before), Some(after)) => is_between(found, before, after),
             _ => false,
         };
-        assert!(known, "change {at}: {}: {found:?}", belay_testkit::show(&step.path));
+        assert!(known, "change {at}: {}: {found:?}", belay_testkit::show(step.path));
     }
 }
 

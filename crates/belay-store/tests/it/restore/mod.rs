@@ -1,5 +1,6 @@
 //! The way back: what it brings back, what it never touches, and how it ends when it is interrupted.
 
+mod attributes;
 pub(crate) mod bed;
 mod claims;
 mod crash;
