@@ -16,7 +16,8 @@ const RUN: [&str; 4] = ["run", "--isolation", "none", "--"];
 fn over_limit() -> World {
     let world = World::new();
     world.workspace.file("small", "s").file("big", noise(200_000));
-    std::fs::write(world.workspace.home().join("config.toml"), "snapshots.max_bytes = 100000\n").unwrap();
+    std::fs::write(world.workspace.home().join("config.toml"), "snapshots.max_bytes = 100000\n")
+        .expect("the settings are written");
     world
 }
 
