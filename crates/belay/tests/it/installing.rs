@@ -272,28 +272,27 @@ fn what_somebody_made_of_a_server_stays_and_only_the_program_is_renewed() {
 fn what_is_written_for_a_project_is_written_nowhere_else() {
     let mut world = World::new();
     for (agent, files) in [
-        ("claude", &[".claude/settings.json", ".mcp.json"][..]),
-        ("codex", &[".codex/hooks.json", ".codex/config.toml"]),
-        ("gemini", &[".gemini/settings.json"]),
-        ("cursor", &[".cursor/hooks.json", ".cursor/mcp.json"]),
-        ("opencode", &[".opencode/plugins/belay.js", "opencode.json"]),
-        ("copilot", &[".github/hooks/belay.json"]),
+        ("claude", [".claude/settings.json", ".mcp.json"]),
+        ("codex", [".codex/hooks.json", ".codex/config.toml"]),
+        ("gemini", [".gemini/settings.json"; 2]),
+        ("cursor", [".cursor/hooks.json", ".cursor/mcp.json"]),
+        ("opencode", [".opencode/plugins/belay.js", "opencode.json"]),
+        ("copilot", [".github/hooks/belay.json"; 2]),
     ] {
         let before = names(world.workspace.base());
         world.ok(&["install", agent, "--project", "--no-probe"]);
         assert_eq!(names(world.workspace.base()), before, "{agent}");
-        assert!(files.iter().all(|file| world.has(file)), "{agent}: {files:?}");
+        files.iter().for_each(|file| assert!(world.has(file), "{file}"));
         let ran = world.belay(&["uninstall", agent, "--project"]);
         assert_eq!(ran.code, 0, "{agent}: {ran}");
+        files.iter().for_each(|file| assert!(!world.has(file), "{file} was not there before"));
     }
 }
 
 /// What is in a home beside belay's own and the workspace.
 fn names(home: &Path) -> Vec<String> {
-    let mut names: Vec<String> = fs::read_dir(home)
-        .expect("the home is there")
-        .map(|entry| entry.expect("an entry is read").file_name().to_string_lossy().into_owned())
-        .collect();
+    let entries = fs::read_dir(home).expect("a home").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
     names.retain(|name| name.starts_with('.') && name != ".local");
     names.sort();
     names
