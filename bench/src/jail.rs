@@ -132,6 +132,7 @@ fn jailed(workspace: &Path, network: Network, argv: &[&str]) -> Result<Duration>
         limits: Limits::default(),
         host_name: "bench".into(),
         tells_refusals: false,
+        tells_paths: false,
         without_namespaces: false,
     };
     let launch = Launch {

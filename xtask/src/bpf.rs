@@ -6,8 +6,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const FOLDER: &str = "crates/belay-trace/bpf";
-const SOURCE: &str = "commands.bpf.c";
-const OBJECT: &str = "commands.bpf.o";
+const PROGRAMS: [&str; 2] = ["commands", "denials"];
 
 /// The same bytes on every machine: no paths, and no debugging sections but the types that the loader reads.
 const FLAGS: [&str; 9] =
@@ -45,17 +44,26 @@ fn build(check: bool) -> Result<String, String> {
         return Ok("skipped: no llvm-strip".to_owned());
     }
     let folder = super::project().join(FOLDER);
-    let built = folder.join(format!("{OBJECT}.new"));
-    let made = compile(&folder, &built);
-    let result = made.and_then(|()| if check { compare(&folder, &built) } else { replace(&folder, &built) });
+    let said = PROGRAMS.map(|name| build_one(&folder, name, check)).into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(said.join("; "))
+}
+
+fn build_one(folder: &Path, name: &str, check: bool) -> Result<String, String> {
+    let (source, object) = (format!("{name}.bpf.c"), format!("{name}.bpf.o"));
+    let built = folder.join(format!("{object}.new"));
+    let made = compile(folder, &source, &built);
+    let result = made.and_then(|()| match check {
+        true => compare(folder, &source, &object, &built),
+        false => replace(folder, &object, &built),
+    });
     // It is gone already if it became the object.
     let _ = std::fs::remove_file(&built);
     result
 }
 
-fn compile(folder: &Path, built: &Path) -> Result<(), String> {
+fn compile(folder: &Path, source: &str, built: &Path) -> Result<(), String> {
     let mut clang = Command::new("clang");
-    clang.current_dir(folder).args(FLAGS).arg(SOURCE).arg("-o").arg(built);
+    clang.current_dir(folder).args(FLAGS).arg(source).arg("-o").arg(built);
     succeed(clang)?;
     let mut strip = Command::new("llvm-strip");
     strip.arg("-g").arg(built);
@@ -70,15 +78,15 @@ fn succeed(mut command: Command) -> Result<(), String> {
     }
 }
 
-fn compare(folder: &Path, built: &Path) -> Result<String, String> {
+fn compare(folder: &Path, source: &str, object: &str, built: &Path) -> Result<String, String> {
     let read = |path: &Path| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    if read(&folder.join(OBJECT))? == read(built)? {
-        return Ok(format!("{OBJECT} is what {SOURCE} says"));
+    if read(&folder.join(object))? == read(built)? {
+        return Ok(format!("{object} is what {source} says"));
     }
-    Err(format!("{OBJECT} is not what {SOURCE} says; run cargo xtask bpf and commit it"))
+    Err(format!("{object} is not what {source} says; run cargo xtask bpf and commit it"))
 }
 
-fn replace(folder: &Path, built: &Path) -> Result<String, String> {
-    std::fs::rename(built, folder.join(OBJECT)).map_err(|error| format!("{OBJECT}: {error}"))?;
-    Ok(format!("{OBJECT} is new"))
+fn replace(folder: &Path, object: &str, built: &Path) -> Result<String, String> {
+    std::fs::rename(built, folder.join(object)).map_err(|error| format!("{object}: {error}"))?;
+    Ok(format!("{object} is new"))
 }

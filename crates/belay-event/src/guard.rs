@@ -19,6 +19,36 @@ pub struct Denied {
     /// The run's command, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<u64>,
+    /// What was wanted of the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<Wanted>,
+    /// Why no rule is proposed that would open the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed: Option<String>,
+    /// Whether nothing is at the path, so that it must be made before a rule can name it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub absent: bool,
+    /// How many refusals this event tells of.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub count: u64,
+}
+
+/// What a command wanted of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wanted {
+    /// To see, read or execute it.
+    Read,
+    /// To make, change or remove it.
+    Write,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn is_one(count: &u64) -> bool {
+    *count == 1
 }
 
 /// Many deletions within a short time.

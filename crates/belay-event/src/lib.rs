@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 pub use at::At;
 pub use exec::{Ended, Exec, Exit};
 pub use file::{Action, Actor, FileChange};
-pub use guard::{Decision, Denied, Storm};
-pub use protection::{Degraded, ExecSource, FileSource, Isolation, Protection};
+pub use guard::{Decision, Denied, Storm, Wanted};
+pub use protection::{Degraded, DenialSource, ExecSource, FileSource, Isolation, Protection};
 pub use raw::Raw;
 
 /// Something that happened at a moment.

@@ -11,6 +11,9 @@ pub struct Protection {
     pub exec: ExecSource,
     /// How file changes are seen.
     pub files: FileSource,
+    /// How paths that a jail refuses are seen; absent where there is no jail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denials: Option<DenialSource>,
     /// Whether snapshots are taken.
     pub snapshots: bool,
     /// Whether the whole tree of processes can be stopped at once.
@@ -32,6 +35,18 @@ pub enum Isolation {
     Landlock,
     /// A virtual machine.
     Vm,
+}
+
+/// How paths that a jail refuses are seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DenialSource {
+    /// They are not.
+    None,
+    /// BPF: whatever fails is seen.
+    Ebpf,
+    /// A filter of system calls that asks first: whatever is about to fail is seen.
+    Seccomp,
 }
 
 /// How commands are seen.

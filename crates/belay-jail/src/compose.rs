@@ -363,6 +363,18 @@ pub(crate) fn cover(place: &Place) -> Result<Option<Step>> {
     Ok(Some(Step::Cover { from, to, attributes }))
 }
 
+/// The step that makes a file of a writable tree read-only.
+pub(crate) fn read_only(path: &Path) -> Result<Step> {
+    let to = relative(path)?;
+    Ok(Step::Cover { from: to.clone(), to, attributes: READ_ONLY })
+}
+
+/// The step that keeps a directory of a writable tree in its place, writable as before.
+pub(crate) fn writable_again(path: &Path) -> Result<Step> {
+    let to = relative(path)?;
+    Ok(Step::Cover { from: to.clone(), to, attributes: WRITABLE })
+}
+
 /// An overlay's lower directories are separated by colons.
 fn escape_lower(path: &[u8]) -> Vec<u8> {
     let escape = |byte: &u8| if b":\\".contains(byte) { vec![b'\\', *byte] } else { vec![*byte] };

@@ -65,6 +65,7 @@ pub struct Held {
     degraded: Vec<String>,
     name: String,
     covers: Option<Covers>,
+    layout: Layout,
 }
 
 /// A confined program that was released; dropping it ends it and everything that it started.
@@ -112,13 +113,13 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     let ending = std::mem::take(&mut recipe.steps);
     recipe.steps = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
     recipe.steps.extend(ending.iter().cloned());
-    seal(&mut recipe.steps, rights.is_some(), policy.tells_refusals, true)?;
+    seal(&mut recipe.steps, policy, rights.is_some(), true)?;
     let failure = match hold_sandboxed(&recipe, &place) {
         Ok(program) => {
             let mut layers = vec![Layer::Namespaces, Layer::Filter];
             layers.extend(rights.map(|_| Layer::Landlock));
             let covers = Covers::of(&layout, &program)?;
-            return Ok(Held { program, layers, degraded, name, covers });
+            return Ok(Held { program, layers, degraded, name, covers, layout });
         }
         Err(failure) => failure,
     };
@@ -141,9 +142,9 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     recipe.steps.extend(rules_of_machine(&layout, policy, rights)?);
     recipe.steps.extend(ending);
     // Without a network of its own, a program that shall have none makes no sockets but those of this machine's files.
-    seal(&mut recipe.steps, true, policy.tells_refusals, policy.network == Network::Shared)?;
+    seal(&mut recipe.steps, policy, true, policy.network == Network::Shared)?;
     let program = hold_sandboxed(&recipe, &place).map_err(|failure| explain(&recipe, failure, &name))?;
-    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name, covers: None })
+    Ok(Held { program, layers: vec![Layer::Landlock, Layer::Filter], degraded, name, covers: None, layout })
 }
 
 /// Variables that tell the program where it finds what is shown to it.
@@ -226,20 +227,21 @@ fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Op
 }
 
 /// Whatever cannot be undone comes last.
-fn seal(steps: &mut Vec<Step>, landlock: bool, tells_refusals: bool, network: bool) -> Result<()> {
+fn seal(steps: &mut Vec<Step>, policy: &Policy, landlock: bool, network: bool) -> Result<()> {
     if landlock {
         steps.push(Step::Restrict);
     }
     steps.push(Step::DropCapabilities);
     // Outside of the namespaces root stays root, and a file that runs as its owner would outlive the jail.
     let allowed = filter::Allowed { set_uid_files: !belay_sys::is_root(), network };
+    let is_told = |errno: i32| policy.tells_refusals && errno == filter::FORBIDDEN;
     let (told, silent): (Vec<_>, Vec<_>) =
-        filter::programs(allowed)?.into_iter().partition(|(errno, _)| tells_refusals && *errno == filter::FORBIDDEN);
+        filter::programs(allowed)?.into_iter().partition(|(errno, _)| is_told(*errno));
     steps.extend(silent.into_iter().map(|(_, program)| Step::Filter(program)));
-    steps.extend(told.into_iter().map(|(errno, otherwise)| {
-        let program = filter::told(&otherwise, errno);
-        Step::Notify { program, otherwise }
-    }));
+    for (errno, otherwise) in told {
+        let program = if policy.tells_paths { filter::observing(allowed)? } else { filter::told(&otherwise, errno) };
+        steps.push(Step::Notify { program, otherwise });
+    }
     Ok(())
 }
 
@@ -418,6 +420,14 @@ impl Held {
     /// What must be mended while it runs, if anything of a tree that others change is hidden or protected.
     pub fn take_covers(&mut self) -> Option<Covers> {
         self.covers.take()
+    }
+
+    /// Makes files read-only that lie in trees which it may write; only a jail with a root of its own can.
+    pub fn guard(&mut self, files: &[PathBuf]) -> Result<()> {
+        if !files.is_empty() && self.layers.contains(&Layer::Namespaces) {
+            self.covers = Some(Covers::with(self.covers.take(), &self.layout, &self.program, files)?);
+        }
+        Ok(())
     }
 
     /// What keeps it in.

@@ -3,6 +3,7 @@
 //! Invariants: a path is looked at from outside, and only where something else is at it now is the jail entered; what is
 //! still in place is left alone, so that mending twice is mending once.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -42,9 +43,44 @@ impl Covers {
         if seen.is_empty() {
             return Ok(None);
         }
-        let door: Door = program.door().map_err(|source| Error::Program { what: "enter the jail of", source })?;
-        let recipe = Recipe { namespaces: Namespaces::None, steps, enter: Some(door), ..Recipe::default() };
-        Ok(Some(Covers { recipe, seen }))
+        Ok(Some(Covers { recipe: entering(program, steps)?, seen }))
+    }
+
+    /// Those of a program that is held, and these files of a tree that it may write: they can only be read from now on.
+    pub(crate) fn with(
+        covers: Option<Covers>,
+        layout: &Layout,
+        program: &HeldProgram,
+        files: &[PathBuf],
+    ) -> Result<Covers> {
+        let mut covers = match covers {
+            Some(covers) => covers,
+            None => Covers { recipe: entering(program, vec![Step::OpenRoot])?, seen: Vec::new() },
+        };
+        let mut pinned: BTreeSet<PathBuf> = layout.places.iter().map(|place| place.path.clone()).collect();
+        for file in files {
+            let around = |directory: &&Path| !pinned.contains(*directory);
+            let mut pins: Vec<PathBuf> = file.ancestors().skip(1).take_while(around).map(Path::to_owned).collect();
+            pins.reverse();
+            for pin in pins {
+                covers.lay(&pin, compose::writable_again(&pin)?);
+                pinned.insert(pin);
+            }
+            covers.lay(file, compose::read_only(file)?);
+        }
+        covers.apply()?;
+        Ok(covers)
+    }
+
+    fn lay(&mut self, path: &Path, step: Step) {
+        self.recipe.steps.push(step);
+        self.seen.push((path.to_owned(), known(path)));
+    }
+
+    fn apply(&self) -> Result<()> {
+        let held = hold_sandboxed(&self.recipe, |_| Ok(()));
+        drop(held.map_err(|failure| Error::Step { step: "cover again".to_owned(), source: failure.source })?);
+        Ok(())
     }
 
     /// Covers again whatever was replaced since the last time; the paths that were.
@@ -58,11 +94,15 @@ impl Covers {
             }
         }
         if !replaced.is_empty() {
-            let held = hold_sandboxed(&self.recipe, |_| Ok(()));
-            drop(held.map_err(|failure| Error::Step { step: "cover again".to_owned(), source: failure.source })?);
+            self.apply()?;
         }
         Ok(replaced)
     }
+}
+
+fn entering(program: &HeldProgram, steps: Vec<Step>) -> Result<Recipe> {
+    let door: Door = program.door().map_err(|source| Error::Program { what: "enter the jail of", source })?;
+    Ok(Recipe { namespaces: Namespaces::None, steps, enter: Some(door), ..Recipe::default() })
 }
 
 fn known(path: &Path) -> Option<Known> {

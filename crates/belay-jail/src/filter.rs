@@ -12,6 +12,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
+use crate::calls::{PATH_CALLS, path_call};
 use crate::error::{Error, Result};
 
 /// A system call that is refused, always or with some arguments.
@@ -128,9 +129,31 @@ pub(crate) struct Allowed {
     pub(crate) network: bool,
 }
 
+/// Calls and the arguments with which each is refused; always, if there are none.
+type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+
 /// Programs for the kernel, one for each answer; all of them are asked and the strictest wins.
 pub(crate) fn programs(allowed: Allowed) -> Result<Vec<(i32, Vec<Instruction>)>> {
-    let mut by_errno: BTreeMap<i32, BTreeMap<c_long, Vec<SeccompRule>>> = BTreeMap::new();
+    rules_by_errno(allowed)?.into_iter().map(|(errno, rules)| Ok((errno, compile(errno, rules)?))).collect()
+}
+
+/// The program that tells of what is forbidden and of every call that names a path; whoever is told answers both.
+pub(crate) fn observing(allowed: Allowed) -> Result<Vec<Instruction>> {
+    let mut rules = rules_by_errno(allowed)?.remove(&FORBIDDEN).unwrap_or_default();
+    rules.extend(PATH_CALLS.iter().copied().flatten().map(|call| (c_long::from(call.number), Vec::new())));
+    Ok(told(&compile(FORBIDDEN, rules)?, FORBIDDEN))
+}
+
+/// Whether a call that is told is refused, or only looked at.
+pub fn is_refused(number: i32, arguments: &[u64; 6]) -> bool {
+    let sets_owner = |(call, argument): &(c_long, u8)| {
+        *call == c_long::from(number) && arguments[usize::from(*argument)] & u64::from(libc::S_ISUID) != 0
+    };
+    path_call(number).is_none() || (belay_sys::is_root() && MODE_ARGUMENTS.iter().any(sets_owner))
+}
+
+fn rules_by_errno(allowed: Allowed) -> Result<BTreeMap<i32, Rules>> {
+    let mut by_errno: BTreeMap<i32, Rules> = BTreeMap::new();
     for call in DENIED_CALLS {
         by_errno.entry(call.errno).or_default().insert(call.number, rules(call)?);
     }
@@ -146,7 +169,7 @@ pub(crate) fn programs(allowed: Allowed) -> Result<Vec<(i32, Vec<Instruction>)>>
         // Its mode lies in memory, where a filter cannot look; whoever uses it must be ready for a kernel without.
         by_errno.entry(libc::ENOSYS).or_default().insert(libc::SYS_openat2, Vec::new());
     }
-    by_errno.into_iter().map(|(errno, rules)| Ok((errno, compile(errno, rules)?))).collect()
+    Ok(by_errno)
 }
 
 /// What a call is told that is refused because it is forbidden, and not because a kernel may lack it.
@@ -232,7 +255,7 @@ fn rule(argument: u8, operation: SeccompCmpOp, value: u64) -> Result<SeccompRule
         .map_err(Error::Filter)
 }
 
-fn compile(errno: i32, rules: BTreeMap<c_long, Vec<SeccompRule>>) -> Result<Vec<Instruction>> {
+fn compile(errno: i32, rules: Rules) -> Result<Vec<Instruction>> {
     let architecture = std::env::consts::ARCH.try_into().map_err(Error::Filter)?;
     let answer = SeccompAction::Errno(errno.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, answer, architecture).map_err(Error::Filter)?;
@@ -289,6 +312,17 @@ mod tests {
         assert_eq!(count(&told, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32), 0);
         assert_eq!(name_of_call(libc::SYS_mount as i32), Some("mount"));
         assert_eq!(name_of_call(libc::SYS_read as i32), None);
+    }
+
+    #[test]
+    fn a_call_that_names_a_path_is_told_and_not_refused() {
+        let program = observing(ORDINARY).unwrap();
+        let knows = |number: c_long| program.iter().any(|each| u64::from(each.operand) == number as u64);
+        assert!(knows(libc::SYS_openat) && knows(libc::SYS_mount) && !knows(libc::SYS_io_uring_setup));
+        assert!(!is_refused(libc::SYS_openat as i32, &[0; 6]));
+        assert!(is_refused(libc::SYS_mount as i32, &[0; 6]));
+        let mode = [0, 0, 0, u64::from(libc::S_ISUID | 0o755), 0, 0];
+        assert_eq!(is_refused(libc::SYS_openat as i32, &mode), belay_sys::is_root());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! - what is weaker than the policy says is told by [`Held::degraded`], and never happens in silence;
 //! - nothing is decided here: which paths, which limits and whose identity are the caller's.
 
+mod calls;
 mod compose;
 mod confine;
 mod covers;
@@ -16,12 +17,15 @@ mod kept;
 mod places;
 mod policy;
 mod rights;
+mod sight;
 
 pub use belay_sys::{Refusals, Refused};
+pub use calls::{Operand, PATH_CALLS, PathCall, Wanted, path_call};
 pub use confine::{Held, Launch, Layer, Running, hold, merged, merged_writable};
 pub use covers::Covers;
 pub use environment::scrub;
 pub use error::{Error, Result};
-pub use filter::{DENIED_CALLS, DeniedCall, denied_call, name_of_call};
+pub use filter::{DENIED_CALLS, DeniedCall, denied_call, is_refused, name_of_call};
 pub use kept::{Change, kept_changes};
 pub use policy::{Access, Grant, Identity, Kept, Limits, Network, Policy, Replaced, Shown};
+pub use sight::{Seen, Sight};

@@ -21,6 +21,8 @@ const LINKS_MAX: usize = 40;
 pub(crate) struct Place {
     /// The path, without links.
     pub(crate) path: PathBuf,
+    /// The path as its grant has it.
+    pub(crate) written: PathBuf,
     /// How it can be reached.
     pub(crate) access: Access,
     /// Whether it is a directory.
@@ -77,7 +79,8 @@ pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
             }
         };
         found.retain(|other| other.path != path);
-        found.push(Place { path, access: grant.access, directory, mode, beneath: None, has_inner: false });
+        let written = grant.path.clone();
+        found.push(Place { path, written, access: grant.access, directory, mode, beneath: None, has_inner: false });
     }
     found.sort_by_key(|place| place.path.components().count());
     let places = nest(found);
@@ -146,7 +149,7 @@ fn pins(outer: &Place, inner: &Place) -> Vec<Place> {
 }
 
 /// The real path of a path, what is there, and the links on the way.
-fn walk(path: &Path, links: &mut Vec<(PathBuf, PathBuf)>) -> Result<(PathBuf, Option<Metadata>)> {
+pub(crate) fn walk(path: &Path, links: &mut Vec<(PathBuf, PathBuf)>) -> Result<(PathBuf, Option<Metadata>)> {
     let mut rest: VecDeque<OsString> = components(path);
     let mut real = PathBuf::from("/");
     let mut metadata = look(&real)?;

@@ -28,6 +28,8 @@ pub struct Policy {
     pub host_name: String,
     /// Whether refused calls are told by [`crate::Held::take_refusals`], which must then be attended to.
     pub tells_refusals: bool,
+    /// Whether calls that name paths are told there too; each then waits for an answer, which takes its time.
+    pub tells_paths: bool,
     /// Whether the jail may do without namespaces where they are forbidden.
     pub without_namespaces: bool,
 }
@@ -166,6 +168,7 @@ mod tests {
             limits: Limits::default(),
             host_name: "jail".into(),
             tells_refusals: false,
+            tells_paths: false,
             without_namespaces: false,
         }
     }

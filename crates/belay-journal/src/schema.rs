@@ -151,7 +151,9 @@ CREATE VIEW denials AS SELECT
     json_extract(body, '$.path') AS path,
     json_extract(body, '$.errno') AS errno,
     json_extract(body, '$.pid') AS pid,
-    json_extract(body, '$.command') AS command
+    json_extract(body, '$.command') AS command,
+    json_extract(body, '$.wanted') AS wanted,
+    COALESCE(json_extract(body, '$.count'), 1) AS count
 FROM events WHERE event = 'denied';
 CREATE TABLE head (
     id INTEGER PRIMARY KEY CHECK (id = 1),

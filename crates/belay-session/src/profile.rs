@@ -169,6 +169,7 @@ impl Profile {
             limits: self.limits,
             host_name: "belay".to_owned(),
             tells_refusals: false,
+            tells_paths: false,
             without_namespaces: true,
         }
     }
@@ -177,6 +178,12 @@ impl Profile {
     pub fn hides_within(&self, ground: &Ground<'_>) -> bool {
         let hides = |rule: &&Rule| rule.access == Access::Hidden && place(rule, ground).starts_with(ground.workspace);
         self.rules.iter().any(|rule| hides(&rule))
+    }
+
+    /// The rule that says what becomes of exactly this path, if one does.
+    pub(crate) fn rule_at(&self, path: &Path, ground: &Ground<'_>) -> Option<&Rule> {
+        let grants = self.grants(ground).into_iter().rev();
+        grants.filter(|(grant, _)| grant.path == path).find_map(|(_, rule)| rule)
     }
 
     /// Every grant with the rule that it comes from; what nobody can change has none.

@@ -86,6 +86,8 @@ pub struct Taken {
     pub arrival: Arrival,
     /// Files that had to be read.
     pub files_read: u64,
+    /// The names of files that have several, here or elsewhere: device, number and path.
+    pub linked: Vec<(u64, u64, Vec<u8>)>,
     /// How files came into the copy of the backend `clone`.
     pub cloned: Option<Cloned>,
     /// Interrupted rollbacks that were finished or reversed first.
@@ -204,6 +206,7 @@ impl Workspace<'_> {
         taken(&snapshot);
         let arrival = self.notice_copy(&before, &captured)?;
         let files_read = captured.files_read;
+        let linked = captured.linked.clone();
         self.remember(&captured);
         drop(captured);
         self.tidy_store();
@@ -212,7 +215,7 @@ impl Workspace<'_> {
         }
         thinned.add(self.make_room(false)?);
         let over_budget = self.budget()?.is_over();
-        Ok(Taken { snapshot, arrival, files_read, cloned, recovered, thinned, over_budget })
+        Ok(Taken { snapshot, arrival, files_read, linked, cloned, recovered, thinned, over_budget })
     }
 
     /// Keeps the store's packs few; if that fails, everything is still as readable as before.

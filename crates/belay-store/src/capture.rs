@@ -127,6 +127,8 @@ pub struct Captured {
     pub files_read: u64,
     /// Whether a file has another name, here or elsewhere, through which it may be changed.
     pub has_links: bool,
+    /// The names of files that have several, here or elsewhere; those of one file share the first two numbers.
+    pub linked: Vec<(u64, u64, Vec<u8>)>,
     /// The copy that keeps its content, if it is not in packs.
     pub copy: Option<NativeCopy>,
     disk: Arc<dyn Disk>,
@@ -220,6 +222,7 @@ fn capture_with(
         stored_bytes,
         files_read: found.findings.files_read,
         has_links: !found.findings.linked.is_empty(),
+        linked: found.findings.linked.iter().map(|one| (one.dev, one.ino, one.path.clone())).collect(),
         copy,
         disk: Arc::clone(store.disk()),
         cache: options.cache.to_string(),

@@ -63,8 +63,8 @@ pub use pty::{
 };
 pub use root::Root;
 pub use sandbox::{
-    Attributes, Door, HeldProgram, Instruction, Limited, Namespaces, Recipe, Refusals, Refused, RunningProgram, Stage,
-    StartError, Step, hold_sandboxed, landlock_abi,
+    Attributes, Door, HeldProgram, Instruction, Limited, Memory, Namespaces, Recipe, Refusals, Refused, RunningProgram,
+    Stage, StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use signals::{catch_signals, suspend_job, suspend_self};
 pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};

@@ -28,7 +28,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_se
 use crate::pidfd::Process;
 
 pub use kernel::landlock_abi;
-pub use refusal::{Refusals, Refused};
+pub use refusal::{Memory, Refusals, Refused};
 pub use step::{Attributes, Instruction, Limited, Step};
 
 /// Which namespaces a program gets for itself.

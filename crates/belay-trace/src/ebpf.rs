@@ -6,6 +6,7 @@
 //! - what did not fit into the ring is counted and told once.
 
 mod decode;
+mod denials;
 mod load;
 mod types;
 
@@ -21,6 +22,8 @@ use crate::options::Group;
 use crate::table::Record;
 use decode::Decoder;
 use load::{Loaded, Plan};
+
+pub use denials::{Denial, Denials, PathArgument};
 
 /// Built by `cargo xtask bpf` from the source beside it.
 static PROGRAMS: &[u8] = aya::include_bytes_aligned!("../bpf/commands.bpf.o");
@@ -59,7 +62,7 @@ impl Commands {
         let following = group.is_none();
         let group = group.unwrap_or(Group { id: 0, level: 0 });
         let watched = [group.id, u64::from(group.level), u64::from(following)].map(u64::to_ne_bytes);
-        let types = own_types()?;
+        let types = own_types(&STRUCTS)?;
         // The kernel makes room for all of them at once, and with a group nobody will be in it.
         let entries: &[_] = if following { &[] } else { &[("followed", 1)] };
         let constant = ("watched", watched.as_flattened());
@@ -111,19 +114,19 @@ impl AsFd for Commands {
 }
 
 /// The types that the programs name; all that there are if the kernel describes them in a way that we do not know.
-fn own_types() -> Result<Btf> {
+fn own_types(structs: &[&str]) -> Result<Btf> {
     let failed = |source| Error::Kernel { what: "read the kernel's types", source };
     let file = File::open(TYPES).map_err(failed)?;
     let length = usize::try_from(file.metadata().map_err(failed)?.len()).unwrap_or(usize::MAX);
     match belay_sys::map_readonly(&file, 0, length) {
-        Ok(all) => named_types(&all),
+        Ok(all) => named_types(&all, structs),
         // Kernels before 6.16 copy it.
-        Err(_) => named_types(&std::fs::read(TYPES).map_err(failed)?),
+        Err(_) => named_types(&std::fs::read(TYPES).map_err(failed)?, structs),
     }
 }
 
-fn named_types(all: &[u8]) -> Result<Btf> {
-    let part = types::cut_out(all, &STRUCTS);
+fn named_types(all: &[u8], structs: &[&str]) -> Result<Btf> {
+    let part = types::cut_out(all, structs);
     Btf::parse(part.as_deref().unwrap_or(all), Endianness::default()).map_err(unavailable)
 }
 

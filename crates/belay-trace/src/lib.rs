@@ -20,6 +20,7 @@ mod team;
 mod tracer;
 mod unprivileged;
 
+pub use ebpf::{Denial, Denials, PathArgument};
 pub use error::{Error, Result};
 pub use hold::{Held, Holding, IsMeant};
 pub use mapped::mapped_by_anybody;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::{Clash, Conflict};
+use belay_session::store::{Change, Clash, Conflict, Scope};
 use belay_session::{Brought, Choice, Draft, Stage, Workspace};
 use serde_json::{Value, json};
 
@@ -17,6 +17,8 @@ use crate::view::{self, changes};
 
 /// On a terminal a plan is a screenful; `--dry-run` shows all of it.
 const LINES_MAX: usize = 30;
+/// Files of a new directory that are shown one by one.
+const FILES_MAX: usize = 100;
 
 /// Shows the draft and, with consent, brings it in.
 pub(crate) fn bring(
@@ -27,13 +29,13 @@ pub(crate) fn bring(
     how: &How,
 ) -> Result<ExitCode> {
     if how.dry_run {
-        return dry_run(context, draft);
+        return dry_run(context, workspace, draft);
     }
     let is_empty = draft.changes.is_empty();
     if !is_empty && !how.yes {
         if context.ui.is_interactive() {
             let mut out = context.ui.out();
-            write_plan(&mut out, draft, LINES_MAX)?;
+            write_plan(&mut out, workspace, draft, LINES_MAX)?;
             out.finish()?;
         }
         context.ui.confirm("Go ahead?")?;
@@ -41,13 +43,13 @@ pub(crate) fn bring(
     carry_out(context, workspace, draft, choices, how)
 }
 
-fn dry_run(context: &Context<'_>, draft: &Draft) -> Result<ExitCode> {
+fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, draft: &Draft) -> Result<ExitCode> {
     if context.ui.json {
         context.ui.print_json(&plan_json(draft))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = context.ui.paged();
-    write_plan(&mut out, draft, usize::MAX)?;
+    write_plan(&mut out, workspace, draft, usize::MAX)?;
     out.finish()?;
     if !draft.changes.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
@@ -116,16 +118,26 @@ fn say_uncaptured(context: &Context<'_>, draft: &Draft) {
 }
 
 /// Writes what would change and what stays.
-pub(crate) fn write_plan(out: &mut dyn Write, draft: &Draft, lines_max: usize) -> Result<()> {
+pub(crate) fn write_plan(
+    out: &mut dyn Write,
+    workspace: &Workspace<'_>,
+    draft: &Draft,
+    lines_max: usize,
+) -> Result<()> {
     let what = &draft.incoming.what;
     if draft.changes.is_empty() && draft.conflicts.is_empty() {
         writeln!(out, "Nothing to do: the workspace already has {what}.")?;
         return Ok(());
     }
     writeln!(out, "Bring in {what}:")?;
-    let lines = changes::collapse(draft.changes.iter().map(changes::Line::from));
+    let all = in_full(workspace, draft)?;
+    let lines = changes::unfold(all.iter().map(changes::Line::from), FILES_MAX);
     for line in lines.iter().take(lines_max) {
-        writeln!(out, "  {}", line.plan())?;
+        writeln!(out, "  {}", line.marked_plan())?;
+    }
+    // However long the plan is, these are shown.
+    for line in lines.iter().skip(lines_max).filter(|line| line.is_notable()) {
+        writeln!(out, "  {}", line.marked_plan())?;
     }
     if let Some(more) = lines.len().checked_sub(lines_max).filter(|more| *more > 0) {
         writeln!(out, "  … and {} more (--dry-run shows all)", quantity::grouped(more as u64))?;
@@ -134,6 +146,33 @@ pub(crate) fn write_plan(out: &mut dyn Write, draft: &Draft, lines_max: usize) -
         writeln!(out, "  conflict: {}", conflict_line(conflict))?;
     }
     Ok(())
+}
+
+/// The changes of a draft, with what is within the repositories that it takes over as a whole.
+fn in_full(workspace: &Workspace<'_>, draft: &Draft) -> Result<Vec<Change>> {
+    let mut all = Vec::new();
+    for change in &draft.changes {
+        let within = within(workspace, draft, change)?;
+        if within.is_empty() || within.len() > FILES_MAX {
+            all.push(change.clone());
+            all.extend(within.into_iter().filter(|inner| changes::Line::from(inner).is_notable()));
+        } else {
+            all.extend(within);
+        }
+    }
+    Ok(all)
+}
+
+/// What changes within a repository that is taken over as a whole; nothing for any other path.
+pub(crate) fn within(workspace: &Workspace<'_>, draft: &Draft, change: &Change) -> Result<Vec<Change>> {
+    let is_repository = change.path == b".git" || change.path.ends_with(b"/.git");
+    if !is_repository || change.after.is_none() {
+        return Ok(Vec::new());
+    }
+    let (base, theirs) = (workspace.tree(&draft.incoming.base)?, workspace.tree(&draft.incoming.theirs)?);
+    let mut within = workspace.changes(&base, &theirs, &Scope::new(vec![change.path.clone()]))?;
+    within.retain(|inner| inner.path.len() > change.path.len());
+    Ok(within)
 }
 
 fn conflict_line(conflict: &Conflict) -> String {

@@ -8,6 +8,7 @@ use std::process::Command;
 use belay_session::store::{Change, Kind};
 use belay_session::{Choice, Draft, Workspace};
 
+use crate::bring::within;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::hunks::{Fate, Hunks};
@@ -89,7 +90,10 @@ fn is_filled(change: &Change, next: Option<&Change>) -> bool {
 
 fn as_a_whole(context: &Context<'_>, workspace: &Workspace<'_>, draft: &Draft, change: &Change) -> Result<Decided> {
     let mut out = context.ui.out();
-    writeln!(out, "{}", Line::from(change).plan())?;
+    writeln!(out, "{}", Line::from(change).marked_plan())?;
+    for inner in &within(workspace, draft, change)? {
+        writeln!(out, "  {}", Line::from(inner).marked_plan())?;
+    }
     if let Some([before, after]) = workspace.texts(draft, &change.path)?.filter(|[before, after]| before != after) {
         let hunks = Hunks::of(&before, &after);
         hunks.groups().iter().try_for_each(|group| hunks.write(&mut out, group))?;
@@ -115,7 +119,8 @@ fn by_hunk(context: &Context<'_>, change: &Change, hunks: &Hunks) -> Result<Deci
     while let Some(group) = todo.pop() {
         let mut out: Out = context.ui.out();
         let heading = style::HEADING;
-        writeln!(out, "{heading}{}{heading:#}", view::relative(&change.path))?;
+        let mark = view::notable::notable(&change.path).map(|who| format!("  ! {who}")).unwrap_or_default();
+        writeln!(out, "{heading}{}{mark}{heading:#}", view::relative(&change.path))?;
         hunks.write(&mut out, &group)?;
         out.finish()?;
         let keys = if group.len() > 1 { "y,n,q,a,d,s,?" } else { "y,n,q,a,d,e,?" };
@@ -159,12 +164,20 @@ fn ask(context: &Context<'_>, question: &str, runs: Option<usize>) -> Result<Ans
             "y" | "Y" => Answer::Yes,
             "n" | "N" => Answer::No,
             "q" => Answer::Quit,
-            "a" => Answer::All,
-            "d" => Answer::None,
+            "a" if runs.is_some() => Answer::All,
+            "d" if runs.is_some() => Answer::None,
             "s" if runs.is_some_and(|runs| runs > 1) => Answer::Split,
             "e" if runs == Some(1) => Answer::Edit,
             _ => {
-                context.ui.tell(HELP);
+                // Only the keys that were offered.
+                let keys = match runs {
+                    None => "ynq?",
+                    Some(1) => "ynqade?",
+                    Some(_) => "ynqads?",
+                };
+                HELP.lines()
+                    .filter(|line| line.starts_with(|key| keys.contains(key)))
+                    .for_each(|line| context.ui.tell(line));
                 continue;
             }
         });

@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use belay_session::event::{Actor, Decision, Denied, Ended, Raw, Storm};
+use belay_session::event::{Actor, Decision, Denied, Ended, Raw, Storm, Wanted};
 use belay_session::journal::Command;
-use belay_session::{Error, Home, RunRecord};
+use belay_session::{Error, Home, Proposal, RunRecord};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -41,7 +41,28 @@ pub(crate) fn workspace_here(context: &Context<'_>, home: &Home) -> Option<Strin
 pub(crate) fn denied(denied: &Denied) -> String {
     let call = printable(denied.call.as_bytes());
     let path = denied.path.as_ref().map(|path| format!(" {}", printable(path.bytes()))).unwrap_or_default();
-    format!("refused: {call}{path} ({})", std::io::Error::from_raw_os_error(denied.errno))
+    let word = if denied.count > 1 { format!("refused {} times", denied.count) } else { "refused".to_owned() };
+    format!("{word}: {call}{path} ({})", std::io::Error::from_raw_os_error(denied.errno))
+}
+
+/// What of a refused path is to be said, and the rule that would allow it or why there is none.
+pub(crate) fn proposal(one: &Proposal) -> (String, String) {
+    let path = quoted(one.path.bytes());
+    let times = if one.count > 1 { format!(", {} times", quantity::grouped(one.count)) } else { String::new() };
+    let what = match (one.paths, one.wanted) {
+        (1, Wanted::Read) => format!("{path} could not be read{times}"),
+        (1, Wanted::Write) => format!("{path} could not be written{times}"),
+        (paths, Wanted::Read) => format!("{} in {path} could not be read{times}", quantity::count(paths, "path")),
+        (paths, Wanted::Write) => format!("{} in {path} could not be written{times}", quantity::count(paths, "path")),
+    };
+    let rule = match (one.flag(), &one.closed) {
+        (Some(flag), _) if one.absent => format!("{flag} {path} allows it, once something is there"),
+        (Some(flag), _) => format!("{flag} {path} allows it"),
+        (None, closed) => {
+            format!("stays closed: {}", printable(closed.as_deref().unwrap_or("no rule opens it").as_bytes()))
+        }
+    };
+    (what, rule)
 }
 
 /// A storm of deletions and what became of it, in words.

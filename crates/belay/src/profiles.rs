@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use belay_session::{Profile, ProfileError, Profiles};
+use belay_session::{Den, Profile, ProfileError, Profiles};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
@@ -31,6 +31,16 @@ pub(crate) fn read(context: &Context<'_>) -> Result<Profiles> {
     }
     own.sort();
     Ok(Profiles { own })
+}
+
+/// What a jail is made from here.
+pub(crate) fn den(context: &Context<'_>) -> Result<Den> {
+    Ok(Den {
+        profiles: read(context)?,
+        home: context.environment.user_home.clone().unwrap_or_else(|| "/".into()),
+        program: std::env::current_exe().ok(),
+        settings: context.environment.user_config.with_file_name(""),
+    })
 }
 
 /// The text of a profile's file.

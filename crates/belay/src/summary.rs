@@ -1,7 +1,7 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Decision, Ended, ExecSource, FileSource, Isolation, Protection};
-use belay_session::{ConfinementEngine, Deed, Farewell, RunRecord, Workspace};
+use belay_session::event::{Decision, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -15,6 +15,8 @@ use crate::ui::width::prose;
 
 /// Commands named in a summary.
 const DEEDS_MAX: usize = 5;
+/// Refused paths in a summary.
+const DENIED_MAX: usize = 8;
 /// Characters of a command in a summary.
 const COMMAND_MAX: usize = 60;
 /// Columns before the further lines of a sentence.
@@ -58,6 +60,10 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     for why in unprotected(protection) {
         context.ui.say(format_args!("{}\r", prose(&format!("belay: not protected: {why}"), INDENT)));
     }
+    for one in protection.degraded.iter().filter(|one| one.layer == "links") {
+        let line = format!("belay: {}", printable(one.why.as_bytes()));
+        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+    }
     if let Some(weaker) = weaker(protection) {
         let line = format!("belay: weaker than it could be: {weaker}; `belay show` says more");
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
@@ -86,7 +92,7 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     };
     let mut all: Vec<&str> = Vec::new();
     let is_free = protection.isolation == Isolation::None;
-    let is_told = |layer: &str| ["limits", "snapshots"].contains(&layer) || (layer == "jail" && is_free);
+    let is_told = |layer: &str| ["limits", "links", "snapshots"].contains(&layer) || (layer == "jail" && is_free);
     for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
         let words = words(&one.layer);
         if !all.contains(&words) {
@@ -182,6 +188,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
             printable(first.as_bytes())
         ));
     }
+    say_denied(context, farewell);
     say_left(context, run, &farewell.left);
     // What was kept apart is nowhere that it could be taken back from.
     let is_here = farewell.paths > 0 && !run.confinement.ephemeral;
@@ -205,6 +212,33 @@ pub(crate) fn warn_of_gaps(context: &Context<'_>, farewell: &Farewell) {
     if farewell.gaps > 0 {
         let lacking = count(farewell.gaps, "path");
         context.ui.warn(format_args!("the last snapshot lacks {lacking}; `belay status` names them"));
+    }
+}
+
+/// Names the paths that were refused, and the narrowest rules that would have allowed them.
+fn say_denied(context: &Context<'_>, farewell: &Farewell) {
+    let (ui, dim) = (context.ui, style::DIM);
+    for one in farewell.denied.iter().take(DENIED_MAX) {
+        let (what, rule) = past::proposal(one);
+        let who = one.command.map(|number| match one.argv.is_empty() {
+            true => format!(" (#{number})"),
+            false => format!(" (#{number} {})", past::command_line(&one.argv, COMMAND_MAX / 2)),
+        });
+        let line = format!("Refused: {what}{}; {rule}", who.unwrap_or_default());
+        ui.say(format_args!("{dim}{}{dim:#}", prose(&line, INDENT)));
+    }
+    let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;
+    if more > 0 {
+        ui.say(format_args!("{dim}         and {} more; `belay show` names them{dim:#}", count(more, "path")));
+    }
+    let protection = farewell.run.protection.as_ref();
+    let is_unwatched = protection.is_some_and(|now| now.denials == Some(DenialSource::None));
+    // Where all went well, or belay ended it, nobody asks what was refused.
+    let has_failed = matches!(farewell.run.ended, Some(Ended::Code(code)) if code != 0);
+    if is_unwatched && has_failed && farewell.run.because.is_none() {
+        ui.say(format_args!(
+            "{dim}If it failed for a path that the jail refuses: that was not watched, --denials does{dim:#}"
+        ));
     }
 }
 
@@ -250,6 +284,16 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
-        "gaps": farewell.gaps, "pre_run_gaps": farewell.pre_run_gaps, "refused": farewell.refused, "unrecorded": farewell.unrecorded,
+        "gaps": farewell.gaps, "pre_run_gaps": farewell.pre_run_gaps, "refused": farewell.refused,
+        "denied": farewell.denied.iter().map(proposal_json).collect::<Vec<_>>(), "denied_more": farewell.denied_more,
+        "unrecorded": farewell.unrecorded,
     })
+}
+
+/// A refused path, with the rule that would allow it.
+pub(crate) fn proposal_json(one: &Proposal) -> Value {
+    let rule = one.flag().map(|flag| json!([flag, one.path]));
+    let mut value = json!(one);
+    value["rule"] = rule.unwrap_or(Value::Null);
+    value
 }

@@ -12,6 +12,7 @@ use crate::ui::escape::{printable, put_path};
 use crate::ui::{Ui, quantity};
 
 pub(crate) mod changes;
+pub(crate) mod notable;
 pub(crate) mod touch;
 
 /// A path of the filesystem, escaped.

@@ -64,6 +64,7 @@ impl World {
             limits: Limits::default(),
             host_name: "jail".into(),
             tells_refusals: false,
+            tells_paths: false,
             without_namespaces: false,
         };
         World { directory, policy }

@@ -27,6 +27,7 @@ pub(crate) fn started() -> Event {
         isolation: Isolation::None,
         exec: ExecSource::Ptrace,
         files: FileSource::Inotify,
+        denials: None,
         snapshots: true,
         freeze: false,
         degraded: Vec::new(),

@@ -69,6 +69,7 @@ impl Workspace<'_> {
             isolation: Isolation::None,
             exec: ExecSource::None,
             files: FileSource::None,
+            denials: None,
             snapshots: true,
             freeze: false,
             degraded: Vec::new(),

@@ -109,6 +109,12 @@ pub(crate) const KEYS: &[Key] = &[
         "Where agents' named states are kept: in belay's store, or as refs of the workspace's git repository too.",
     ),
     key("agents.alternates", Flag, Never, "Also read repositories that the workspace's borrows objects from."),
+    key(
+        "tracing.disable_denials",
+        Flag,
+        Being(false),
+        "Do not watch for paths that a jail refuses, which as root costs every system call of the machine a little.",
+    ),
     key("tracing.disable_exec", Flag, Being(false), "Do not record the commands of a run."),
     key("tracing.disable_files", Flag, Being(false), "Do not record which files a run changes."),
     key(

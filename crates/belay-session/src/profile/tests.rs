@@ -82,18 +82,7 @@ fn nonsense_is_refused_by_name() {
 #[test]
 fn a_decision_names_its_rule() {
     let profiles = Profiles::default();
-    let why = |name: &str, subject| profiles.get(name).unwrap().why(&subject, &ground());
-    let path = |path: &str| Subject::Path(PathBuf::from(path));
-
-    let hooks = why("claude", path("/home/ada/project/.git/hooks/pre-commit"));
-    assert_eq!((hooks.decision.as_str(), hooks.rule.as_str()), ("can be read", ".git/hooks"));
-    assert_eq!(hooks.origin.as_deref(), Some("default"));
-    let settings = why("claude", path("/home/ada/.claude/settings.json"));
-    assert_eq!(settings.decision, "a private copy, changes end with the run");
-    assert_eq!(settings.origin.as_deref(), Some("claude"));
-    assert_eq!(why("default", path("/home/you")).instead.as_deref(), Some("--ro /home/you or --rw /home/you"));
-    assert_eq!(why("default", path("/home/ada/.local/share/belay")).instead, None);
-
+    let why = |name: &str, subject| profiles.get(name).unwrap().why(&subject);
     assert_eq!(why("strict", Subject::Host("example.com".into())).decision, "not reachable");
     assert_eq!(why("default", Subject::Host("example.com".into())).decision, "reachable");
     assert_eq!(why("default", Subject::Call("mount".into())).decision, "refused");

@@ -9,6 +9,7 @@ use std::time::Instant;
 use belay_event::SnapshotTaken;
 use belay_trace::Tracer;
 
+use super::links::Name;
 use super::record::RunRecord;
 use crate::backend::BackendChoice;
 use crate::record::{Cause, Kind, Origin, Pool, Snapshot};
@@ -29,6 +30,7 @@ pub(super) struct Job {
 pub(super) struct Done {
     job: Job,
     result: Result<Snapshot, String>,
+    linked: Vec<Name>,
     took_us: u64,
 }
 
@@ -41,6 +43,11 @@ impl Done {
     /// The snapshot, if it was taken.
     pub(super) fn snapshot(&self) -> Option<&Snapshot> {
         self.result.as_ref().ok()
+    }
+
+    /// The names of files that have several, as it saw them.
+    pub(super) fn take_linked(&mut self) -> Vec<Name> {
+        std::mem::take(&mut self.linked)
     }
 
     /// The process that was held for it.
@@ -158,9 +165,11 @@ impl Job {
             pool: self.ask.pooled.then_some(Pool::Auto),
             ..SnapshotRequest::default()
         };
-        let taken = workspace.snapshot(&request, work);
-        let result = taken.map(|taken| taken.snapshot).map_err(|error| crate::error::chain(&error));
-        Done { job: self, result, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
+        let (result, linked) = match workspace.snapshot(&request, work) {
+            Ok(taken) => (Ok(taken.snapshot), taken.linked),
+            Err(error) => (Err(crate::error::chain(&error)), Vec::new()),
+        };
+        Done { job: self, result, linked, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
     }
 }
 
@@ -197,7 +206,7 @@ mod tests {
         captures.ask(ask(Kind::Idle, 1));
         let job = captures.next(None).expect("something was asked for");
         assert!(job.dirty.is_none());
-        let taken = captures.done(Done { job, result: Err("disk full".into()), took_us: 5 }, true);
+        let taken = captures.done(Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5 }, true);
         assert_eq!((taken.failed.as_deref(), taken.by_dirty_set), (Some("disk full"), false));
         assert!(!captures.is_busy() && captures.base.is_none());
     }

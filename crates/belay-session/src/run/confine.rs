@@ -58,6 +58,9 @@ pub struct Confinement {
     /// Whether what it writes to the workspace is kept apart.
     #[serde(default)]
     pub ephemeral: bool,
+    /// Whether paths that it is refused are watched for even where each call must wait for that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denials: bool,
 }
 
 /// How a path of one run can be reached.
@@ -120,6 +123,14 @@ impl HeldCommand {
         match self {
             HeldCommand::Free(_) => None,
             HeldCommand::Confined(held) => held.take_refusals(),
+        }
+    }
+
+    /// Makes these files read-only for it, in a tree that it may write.
+    pub(super) fn guard(&mut self, files: &[PathBuf]) -> Result<(), belay_jail::Error> {
+        match self {
+            HeldCommand::Free(_) => Ok(()),
+            HeldCommand::Confined(held) => held.guard(files),
         }
     }
 
@@ -262,6 +273,12 @@ fn shown(record: &RunRecord, den: &Den, workspace: &Workspace<'_>) -> Vec<Shown>
     }));
     shown.retain(|one| one.from.exists());
     shown
+}
+
+/// What every run is shown of belay, whichever run it is.
+pub(crate) fn shown_in_general() -> Vec<Shown> {
+    let at = [PathBuf::from(SHOWN_SOCKET), Path::new(SHOWN_PROGRAMS).join("belay")];
+    at.map(|at| Shown { from: PathBuf::new(), at, variable: None }).into()
 }
 
 /// The lists of users and groups with whom root is inside: programs look up their own name and home.

@@ -17,6 +17,8 @@ use belay_trace::{Engine, Options, Tracer};
 
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
+use super::denials::{self, Watch};
+use super::links::{self, Links};
 use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
@@ -24,6 +26,7 @@ use super::tree::Tree;
 use super::wire::Answer;
 use super::{Wake, console, journal, refusals};
 use crate::error::{Error, Result};
+use crate::reasons::Reasons;
 use crate::workspace::Work;
 
 /// The standard streams of the command.
@@ -77,6 +80,16 @@ struct Born {
     held: HeldCommand,
     isolation: Isolation,
     degraded: Vec<Degraded>,
+    confined: Option<Confined>,
+}
+
+/// What is known of a jail.
+struct Confined {
+    reasons: Reasons,
+    /// Whether calls that name paths wait for us.
+    asks_first: bool,
+    /// Whether what is written to the workspace is kept apart.
+    is_apart: bool,
 }
 
 impl Supervisor<'_> {
@@ -94,7 +107,10 @@ impl Supervisor<'_> {
         let born = self.prepare(tree.as_ref(), &mut degraded)?;
         self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
         let (held, isolation) = match (&tree, born) {
-            (Some(tree), Some(born)) => (Some(self.follow(tree, born.held, &mut degraded)?), born.isolation),
+            (Some(tree), Some(born)) => {
+                let isolation = born.isolation;
+                (Some(self.follow(tree, born, &mut degraded)?), isolation)
+            }
             _ => (None, Isolation::None),
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
@@ -137,8 +153,10 @@ impl Supervisor<'_> {
         let (workspace, record, this) = (self.workspace, &self.record, &*self);
         let progress = Telling::new(self.control.clone(), record.terminal.contains(&true));
         let work = Work { progress: &progress, stop: self.stop };
-        let (tracer, journal, taken, born) = std::thread::scope(|scope| {
+        let watches = tree.is_some() && self.watches_by_kernel();
+        let (tracer, journal, taken, born, denials) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
+            let denials = watches.then(|| scope.spawn(denials::load));
             let saved = scope.spawn(|| record.save(workspace.home().disk(), true));
             let journal = scope.spawn(|| journal::create(workspace.home(), record));
             let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, work)));
@@ -151,8 +169,11 @@ impl Supervisor<'_> {
             let born = early.or_else(|| bear(pid));
             let saved = saved.join().expect("a record does not panic");
             let journal = journal.join().expect("a journal does not panic");
-            (tracer, saved.and(journal), taken.join(), born)
+            let denials = denials.map(|denials| denials.join());
+            (tracer, saved.and(journal), taken.join(), born, denials)
         });
+        // Without it nothing is seen of refused paths, and that is said.
+        self.denials_by_kernel = denials.and_then(|loaded| loaded.expect("loading does not panic").ok());
         match tracer {
             Ok(tracer) => {
                 degraded.extend_from_slice(tracer.degraded());
@@ -177,7 +198,8 @@ impl Supervisor<'_> {
 
     /// Without the snapshot to come back to, nothing is run.
     fn begin_from(&mut self, taken: Option<Done>, degraded: &mut Vec<Degraded>) -> Result<()> {
-        let Some(done) = taken else { return Ok(()) };
+        let Some(mut done) = taken else { return Ok(()) };
+        self.linked = done.take_linked();
         let id = done.id().map(str::to_owned);
         if id.is_none() && self.stop.load(Ordering::SeqCst) {
             return Err(Error::RunInterrupted);
@@ -201,9 +223,9 @@ impl Supervisor<'_> {
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
         let mut degraded = Vec::new();
         let child = Child { argv: &argv, env: &env, streams, tracer };
-        let (held, isolation) = match self.hold_confined(&child, &mut degraded)? {
-            Some(confined) => confined,
-            None => (self.hold_free(&child, tree)?, Isolation::None),
+        let (held, isolation, confined) = match self.hold_confined(&child, &mut degraded)? {
+            Some((held, isolation, confined)) => (held, isolation, Some(confined)),
+            None => (self.hold_free(&child, tree)?, Isolation::None, None),
         };
         for pid in held.pids() {
             let adopted = match held.is_in_group() {
@@ -212,13 +234,37 @@ impl Supervisor<'_> {
             };
             adopted.map_err(Error::run("put the command into its group"))?;
         }
-        Ok(Born { held, isolation, degraded })
+        Ok(Born { held, isolation, degraded, confined })
+    }
+
+    /// Whether the kernel is to tell which paths a jail refuses.
+    fn watches_by_kernel(&self) -> bool {
+        let wanted = &self.record.confinement;
+        let is_wanted = wanted.denials || !self.workspace.settings().flag("tracing.disable_denials");
+        is_wanted && wanted.engine != Confiner::None && belay_trace::Denials::is_possible()
     }
 
     /// Has the command watched that was just born.
-    fn follow(&mut self, tree: &Tree, mut held: HeldCommand, degraded: &mut Vec<Degraded>) -> Result<HeldCommand> {
-        if let Some(told) = held.take_refusals() {
-            refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
+    fn follow(&mut self, tree: &Tree, born: Born, degraded: &mut Vec<Degraded>) -> Result<HeldCommand> {
+        let Born { mut held, isolation, confined, .. } = born;
+        let kernel = self.denials_by_kernel.take();
+        if let Some(mut confined) = confined {
+            let guarded_max = if isolation == Isolation::Jail { links::GUARDED_MAX } else { 0 };
+            self.guard_links(&mut held, &mut confined, guarded_max, degraded)?;
+            let mut watch = Watch::new(Arc::new(confined.reasons), kernel, confined.asks_first);
+            if isolation != Isolation::Jail || watch.begin(held.pid()).is_err() {
+                watch.give_up();
+            }
+            self.denials = Some(watch);
+        }
+        let foresight = self.denials.as_ref().and_then(Watch::foresight);
+        match held.take_refusals() {
+            Some(told) => {
+                let attended = refusals::attend(told, self.wakes.clone(), foresight);
+                attended.map_err(Error::run("attend to what is refused"))?;
+            }
+            None if foresight.is_some() => self.denials = None,
+            None => {}
         }
         self.mending = held.take_covers().map(refusals::Mending::new);
         let pid = held.pid();
@@ -232,23 +278,48 @@ impl Supervisor<'_> {
         Ok(held)
     }
 
+    /// Makes files of the workspace read-only that have a name elsewhere, as the snapshot just saw them.
+    fn guard_links(
+        &mut self,
+        held: &mut HeldCommand,
+        confined: &mut Confined,
+        guarded_max: usize,
+        degraded: &mut Vec<Degraded>,
+    ) -> Result<()> {
+        let names = std::mem::take(&mut self.linked);
+        if confined.is_apart {
+            return Ok(());
+        }
+        let Links { mut guarded, told } = Links::leading_out(self.workspace.path(), &names, guarded_max);
+        // A rule or a flag which names one of them wins.
+        guarded.retain(|path| !confined.reasons.is_named(path));
+        held.guard(&guarded).map_err(|error| Error::Confinement { why: crate::error::chain_of(&error) })?;
+        confined.reasons.guard(guarded);
+        degraded.extend(told);
+        Ok(())
+    }
+
     /// The command in a jail; none if none is wanted, or only the strongest that works and that is nothing.
     fn hold_confined(
         &self,
         child: &Child<'_>,
         degraded: &mut Vec<Degraded>,
-    ) -> Result<Option<(HeldCommand, Isolation)>> {
+    ) -> Result<Option<(HeldCommand, Isolation, Confined)>> {
         let wanted = &self.record.confinement;
         if wanted.engine == Confiner::None {
             degraded.push(confine::unconfined(None));
             return Ok(None);
         }
-        let (policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
+        let (mut policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
+        policy.tells_paths = wanted.denials && !self.watches_by_kernel();
+        let home = self.workspace.home().path();
+        let reasons = Reasons::under(&policy, wanted, &self.den, home, self.workspace.path())?;
+        let confined = Confined { reasons, asks_first: policy.tells_paths, is_apart: !policy.kept.is_empty() };
         let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
         let command = Command { argv: child.argv, env: child.env, cwd: &cwd, stdio, tracer: child.tracer };
         match confine::hold(&policy, &patterns, command, degraded) {
-            Ok(held) => Ok(Some(held)),
+            Ok((held, isolation)) => Ok(Some((held, isolation, confined))),
             // Only a machine without any jail: whatever else went wrong, a workspace may have been made so that it does.
             Err(error @ belay_jail::Error::Unavailable { .. }) if wanted.engine == Confiner::Auto => {
                 degraded.push(confine::unconfined(Some(crate::error::chain_of(&error))));
@@ -278,6 +349,7 @@ impl Supervisor<'_> {
             isolation,
             exec: self.tracer.as_ref().map_or(ExecSource::None, Tracer::exec_source),
             files: self.tracer.as_ref().map_or(FileSource::None, Tracer::file_source),
+            denials: self.denials.as_ref().filter(|_| isolation != Isolation::None).map(Watch::source),
             snapshots: self.workspace.settings().disabled_by().is_none(),
             freeze: tree.is_some_and(Tree::can_freeze),
             degraded,

@@ -18,6 +18,7 @@ use super::captures::{Captures, Job};
 use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
+use super::denials::Watch;
 use super::held::Holds;
 use super::passers::Passers;
 use super::progress::Telling;
@@ -65,6 +66,11 @@ pub(super) struct Supervisor<'w> {
     pub(super) deletions: Deletions,
     pub(super) commands: Commands,
     pub(super) mending: Option<Mending>,
+    /// Files of the workspace with several names, before the run.
+    pub(super) linked: Vec<super::links::Name>,
+    pub(super) denials: Option<Watch>,
+    /// Loaded beside other work, and not yet told what to watch.
+    pub(super) denials_by_kernel: Option<belay_trace::Denials>,
     pub(super) tree: Option<Tree>,
     pub(super) tracer: Option<Tracer>,
     pub(super) journal: Option<Writer>,
@@ -131,6 +137,9 @@ impl<'w> Supervisor<'w> {
             deletions: Deletions::new(workspace.settings()),
             commands: Commands::default(),
             mending: None,
+            linked: Vec::new(),
+            denials: None,
+            denials_by_kernel: None,
             tree: None,
             tracer: None,
             journal: None,
@@ -210,7 +219,7 @@ impl<'w> Supervisor<'w> {
                 self.gone(client);
                 self.without_a_person();
             }
-            Wake::Refused(refusal) => self.refused(&refusal),
+            Wake::Refused(refusal) => self.refused(refusal),
             Wake::Undone(failed) => self.undone(failed),
             Wake::ChildExited => self.is_over = true,
             Wake::ChildStopped(at) => self.stopped(at),
@@ -225,6 +234,7 @@ impl<'w> Supervisor<'w> {
             self.reap();
         }
         self.mend_covers();
+        self.watch_denials();
         self.watch_deletions();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
@@ -465,6 +475,7 @@ impl<'w> Supervisor<'w> {
         self.drain();
         let nameless = self.holds.nameless(None);
         self.happened(nameless);
+        self.settle_denials();
         self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();
@@ -517,11 +528,14 @@ impl<'w> Supervisor<'w> {
         self.count_kept_apart();
         let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
         let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
+        let (denied, denied_more) = self.proposals();
         let farewell = Farewell {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
             left: left.into_iter().map(|pid| (pid, tree::command_of(pid))).collect(),
             refused: self.tally.refused(),
+            denied,
+            denied_more,
             by_command: self.tally.deeds(),
             doers: self.tally.doers(),
             paths: self.record.totals.paths.unwrap_or(0),

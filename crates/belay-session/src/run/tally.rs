@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use belay_event::{Event, Raw, What};
+use belay_event::{Action, Event, Raw, What};
 
 use super::record::RunTotals;
 use super::wire::Deed;
@@ -51,7 +51,9 @@ impl Tally {
                 let command = change.by.and_then(|by| by.command);
                 let target = short(change.to.as_ref().unwrap_or(&change.path).bytes());
                 let pair = target ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR));
-                let is_new = self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair);
+                // What belay itself put back is nobody's deed.
+                let is_deed = change.action != Action::Restored;
+                let is_new = is_deed && (self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair));
                 if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
                     *self.changes.entry(command).or_default() += 1;
                 }
@@ -66,7 +68,9 @@ impl Tally {
                 self.totals.paths = Some(self.paths());
             }
             What::Snapshot(taken) if taken.snapshot.is_some() => self.totals.snapshots += 1,
-            What::Denied(denied) if self.refused.len() < COMMANDS_MAX => drop(self.refused.insert(denied.call.clone())),
+            What::Denied(denied) if denied.path.is_none() && self.refused.len() < COMMANDS_MAX => {
+                self.refused.insert(denied.call.clone());
+            }
             What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
             _ => {}
         }
@@ -118,7 +122,8 @@ fn short(path: &[u8]) -> u64 {
     u64::from_le_bytes(hash.as_bytes()[..8].try_into().expect("a hash has 32 bytes"))
 }
 
-fn cut(argv: &[Raw]) -> Vec<Raw> {
+/// The words of a command, as far as they are worth remembering.
+pub(super) fn cut(argv: &[Raw]) -> Vec<Raw> {
     let mut room = ARGV_BYTES_MAX;
     let mut kept = Vec::new();
     for word in argv {
@@ -134,7 +139,7 @@ fn cut(argv: &[Raw]) -> Vec<Raw> {
 
 #[cfg(test)]
 mod tests {
-    use belay_event::{Action, Actor, At, Exec, FileChange};
+    use belay_event::{Actor, At, Exec, FileChange};
 
     use super::*;
 
@@ -166,6 +171,18 @@ mod tests {
         let deeds = tally.deeds();
         assert_eq!((deeds[0].command, deeds[0].changes, deeds[1].command), (Some(1), 2, Some(2)));
         assert_eq!(deeds[0].argv.iter().map(|word| word.bytes().len()).sum::<usize>(), ARGV_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_is_put_back_is_nobodys_deed() {
+        let mut tally = Tally::default();
+        tally.observe(&change("a", 1));
+        let mut back = change("a", 1);
+        if let What::File(change) = &mut back.what {
+            (change.action, change.by) = (Action::Restored, None);
+        }
+        tally.observe(&back);
+        assert_eq!((tally.doers(), tally.paths(), tally.totals.changes), (1, 1, 2));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::record::{RunRecord, TerminalSize};
+use crate::proposals::Proposal;
 
 /// More than this in one frame is nonsense, and not worth the memory.
 const FRAME_BYTES_MAX: u32 = 1 << 20;
@@ -99,6 +100,12 @@ pub struct Farewell {
     /// The names of calls that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
+    /// The paths that were refused, and what would have allowed them; only the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<Proposal>,
+    /// How many more there were.
+    #[serde(default)]
+    pub denied_more: u64,
     /// Commands and how many paths each changed, the most first; only the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_command: Vec<Deed>,

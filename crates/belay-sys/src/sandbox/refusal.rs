@@ -1,11 +1,14 @@
 //! Calls that a filter refuses, told to whoever started the program, who answers them.
 //!
-//! Invariants: a caller waits until it is answered, or until nobody is left who could; nothing is read from its memory.
+//! Invariants: a caller waits until it is answered, or until nobody is left who could; what is read from its memory may
+//! change before the kernel reads it, so nothing is allowed or refused by it.
 
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -62,7 +65,16 @@ impl Refusals {
 
     /// Tells the caller that it failed; one that is gone needs no answer.
     pub fn answer(&self, refused: &Refused, errno: i32) -> io::Result<()> {
-        let mut answer = libc::seccomp_notif_resp { id: refused.id, val: 0, error: -errno, flags: 0 };
+        self.send(libc::seccomp_notif_resp { id: refused.id, val: 0, error: -errno, flags: 0 })
+    }
+
+    /// Lets the call through as if nobody had been told; every other rule still holds.
+    pub fn let_pass(&self, refused: &Refused) -> io::Result<()> {
+        let flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32;
+        self.send(libc::seccomp_notif_resp { id: refused.id, val: 0, error: 0, flags })
+    }
+
+    fn send(&self, mut answer: libc::seccomp_notif_resp) -> io::Result<()> {
         // SAFETY: the kernel reads the structure, which lives until the call returns.
         match unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw mut answer) } {
             0 => Ok(()),
@@ -71,5 +83,46 @@ impl Refusals {
                 error => Err(error),
             },
         }
+    }
+}
+
+impl Refused {
+    /// The memory of the caller, for as long as it waits.
+    pub fn memory(&self) -> io::Result<Memory> {
+        File::open(format!("/proc/{}/mem", self.thread)).map(Memory)
+    }
+}
+
+/// The memory of a process.
+#[derive(Debug)]
+pub struct Memory(File);
+
+impl Memory {
+    /// The text at an address, up to its zero byte; none if there is none of at most `max` bytes.
+    pub fn text(&self, from: u64, max: usize) -> Option<Vec<u8>> {
+        const PIECE_BYTES: usize = 256;
+        let mut text = Vec::new();
+        while text.len() < max {
+            let mut piece = [0; PIECE_BYTES];
+            let start = from.checked_add(text.len() as u64)?;
+            // What lies on the next page may be nobody's.
+            let room = PIECE_BYTES - start as usize % PIECE_BYTES;
+            let read = self.0.read_at(&mut piece[..room], start).ok().filter(|read| *read > 0)?;
+            match piece[..read].iter().position(|byte| *byte == 0) {
+                Some(end) => {
+                    text.extend_from_slice(&piece[..end]);
+                    return Some(text);
+                }
+                None => text.extend_from_slice(&piece[..read]),
+            }
+        }
+        None
+    }
+
+    /// The eight bytes at an address.
+    pub fn word(&self, from: u64) -> Option<u64> {
+        let mut bytes = [0; 8];
+        self.0.read_exact_at(&mut bytes, from).ok()?;
+        Some(u64::from_ne_bytes(bytes))
     }
 }

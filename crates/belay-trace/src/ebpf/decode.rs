@@ -91,7 +91,7 @@ fn exec(pid: u32, at: u64, item: &[u8]) -> Option<Partial> {
 }
 
 /// Names from the innermost to the outermost, each with its zero byte, as a path.
-fn path(names: &[u8]) -> Vec<u8> {
+pub(super) fn path(names: &[u8]) -> Vec<u8> {
     let names = names.strip_suffix(&[0]).unwrap_or(names);
     if names.is_empty() {
         return b"/".to_vec();
@@ -121,11 +121,11 @@ fn ended(status: u32) -> Ended {
     }
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use belay_session::{Error, Home, Workspace};
+use belay_session::{Error, Home, RunRecord, Workspace};
 use serde_json::json;
 
 use crate::context::Context;
@@ -34,9 +34,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     if !args.yes && context.ui.is_interactive() {
-        context.ui.confirm("Discard what it wrote?")?;
+        let run = ephemeral(&home, &workspace, args.run.as_deref())?;
+        context.ui.confirm(&format!("Discard what {} wrote?", run.id))?;
     }
     discard(context, &home, &workspace, args.run.as_deref())
+}
+
+fn ephemeral(home: &Home, workspace: &Workspace<'_>, run: Option<&str>) -> Result<RunRecord> {
+    Ok(home.find_run(run, &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?)
 }
 
 /// The same for whoever decided so in a review.
@@ -46,7 +51,7 @@ pub(crate) fn discard(
     workspace: &Workspace<'_>,
     run: Option<&str>,
 ) -> Result<ExitCode> {
-    let record = home.find_run(run, &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?;
+    let record = ephemeral(home, workspace, run)?;
     if record.is_live() {
         return Err(Failure::refused(format!("{} goes on", record.id)).untouched().hint("`belay stop` ends it"));
     }

@@ -130,6 +130,7 @@ impl Scope {
             }
             What::Exit(exit) => only.contains(&exit.command),
             What::File(change) => change.by.and_then(|by| by.command).is_some_and(|command| only.contains(&command)),
+            What::Denied(denied) => denied.command.is_some_and(|command| only.contains(&command)),
             What::Snapshot(taken) => taken.command.is_some_and(|command| only.contains(&command)),
             _ => false,
         }

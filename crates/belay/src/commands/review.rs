@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use belay_session::store::Change;
 use belay_session::{Choice, Draft, RunRecord, Workspace};
 use serde_json::{Value, json};
 
-use crate::bring::{bring, carry_out, write_plan};
+use crate::bring::{bring, carry_out, within, write_plan};
 use crate::choose::{choose, is_any_left};
 use crate::commands::discard;
 use crate::commands::rollback::How;
@@ -174,8 +175,12 @@ fn show(
 ) -> Result<ExitCode> {
     if context.ui.json {
         let changes = draft.changes.iter().map(|change| {
-            let mut value = view::change_json(change);
+            let mut value = marked_json(change);
             value["hunks"] = hunks_json(workspace, draft, &change.path)?;
+            let within = within(workspace, draft, change)?;
+            if !within.is_empty() {
+                value["within"] = within.iter().map(marked_json).collect();
+            }
             Ok(value)
         });
         let changes = changes.collect::<Result<Vec<Value>>>()?;
@@ -187,7 +192,7 @@ fn show(
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = context.ui.paged();
-    write_plan(&mut out, draft, usize::MAX)?;
+    write_plan(&mut out, workspace, draft, usize::MAX)?;
     for change in draft.changes.iter().filter(|_| patch) {
         let Some([before, after]) = workspace.texts(draft, &change.path)? else { continue };
         let hunks = Hunks::of(&before, &after);
@@ -202,6 +207,14 @@ fn show(
         context.ui.say("Nothing was changed; --apply applies it, --patch shows every hunk.");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn marked_json(change: &Change) -> Value {
+    let mut value = view::change_json(change);
+    if let Some(who) = view::notable::notable(&change.path).filter(|_| change.after.is_some()) {
+        value["notable"] = who.into();
+    }
+    value
 }
 
 fn hunks_json(workspace: &Workspace<'_>, draft: &Draft, path: &[u8]) -> Result<Value> {

@@ -71,6 +71,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     hide: Vec<PathBuf>,
 
+    /// Watch for paths that the jail refuses, even where every call must wait for that; root's runs always do
+    #[arg(long)]
+    denials: bool,
+
     /// Where the content of its snapshots is to lie; without it, where snapshots.backend says
     #[arg(long, value_name = "NAME", value_parser = super::snapshot::backend, hide_short_help = true)]
     backend: Option<BackendChoice>,
@@ -92,6 +96,7 @@ impl Args {
             (!self.ro.is_empty(), "--ro"),
             (!self.rw.is_empty(), "--rw"),
             (!self.hide.is_empty(), "--hide"),
+            (self.denials, "--denials"),
         ];
         flags.into_iter().find(|(is_given, _)| *is_given).map(|(_, flag)| flag)
     }
@@ -113,6 +118,7 @@ Examples:
   belay run -- claude
   belay run --ephemeral -- ./agent.sh
   belay run --profile strict --ro ~/data -- ./agent.sh
+  belay run --denials -- npm test
   belay run -- make test
   belay run --time 10m --memory 2GiB -- ./agent.sh
   belay run --detach --label nightly -- ./agent.sh
@@ -248,7 +254,7 @@ fn confinement(context: &Context<'_>, args: &Args, workspace: &Workspace<'_>, di
             paths.push((Raw::from(path.as_os_str().as_bytes()), reach));
         }
     }
-    Ok(Confinement { engine, profile, paths, ephemeral: args.ephemeral })
+    Ok(Confinement { engine, profile, paths, ephemeral: args.ephemeral, denials: args.denials })
 }
 
 /// A fork that is a layer can be seen in a jail only.

@@ -1,12 +1,15 @@
 //! `belay show`: one run on one screen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::event::{Degraded, Ended, Lost, What};
+use belay_session::event::{Degraded, Denied, Ended, Lost, What};
 use belay_session::journal::{Command, Reader, Snapshot};
-use belay_session::{Home, RunRecord, RunState};
+use belay_session::{Home, Proposal, RunRecord, RunState, proposals};
 use serde_json::json;
 
 use crate::commands::runs;
@@ -56,11 +59,12 @@ struct Sight {
     snapshots: Vec<Snapshot>,
     lost: Vec<Lost>,
     degraded: Vec<Degraded>,
+    denied: Vec<Denied>,
 }
 
 impl Sight {
     fn of(journal: &Reader) -> belay_session::journal::Result<Sight> {
-        let (mut lost, mut degraded, mut seq) = (Vec::new(), Vec::new(), 0);
+        let (mut lost, mut degraded, mut denied, mut seq) = (Vec::new(), Vec::new(), Vec::new(), 0);
         loop {
             let entries = journal.events_but_files(seq, 4096)?;
             let Some(last) = entries.last() else { break };
@@ -69,12 +73,26 @@ impl Sight {
                 match entry.event.what {
                     What::Lost(one) => lost.push(one),
                     What::Degraded(one) => degraded.push(one),
+                    What::Denied(one) => denied.push(one),
                     _ => {}
                 }
             }
         }
         let (commands, (paths, changes)) = (journal.commands()?, journal.path_counts()?);
-        Ok(Sight { commands, paths, changes, snapshots: journal.snapshots()?, lost, degraded })
+        Ok(Sight { commands, paths, changes, snapshots: journal.snapshots()?, lost, degraded, denied })
+    }
+
+    /// What was refused of paths, and what would have allowed it.
+    fn proposals(&self, context: &Context<'_>, run: &RunRecord) -> Vec<Proposal> {
+        let home = context.environment.user_home.clone().unwrap_or_else(|| "/".into());
+        let root = PathBuf::from(OsStr::from_bytes(run.root.bytes()));
+        let well: HashSet<u64> = self
+            .commands
+            .iter()
+            .filter(|command| command.ended == Some(Ended::Code(0)))
+            .map(|command| command.exec.command)
+            .collect();
+        proposals(&self.denied, &|command| !well.contains(&command), &home, &root)
     }
 
     /// The commands that changed most, with how much.
@@ -104,13 +122,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         sight.paths = run.totals.paths.unwrap_or(sight.paths);
     }
     if context.ui.json {
-        context.ui.print_json(&to_json(&home, &run, &sight))?;
+        context.ui.print_json(&to_json(&home, &run, &sight, &sight.proposals(context, &run)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = context.ui.paged();
     head(&mut out, &home, &run, &sight)?;
     doers(&mut out, &sight)?;
     snapshots(&mut out, &sight)?;
+    denied(&mut out, &sight.proposals(context, &run), &sight)?;
     found(&mut out, &run)?;
     hints(&mut out, &run, &sight)?;
     out.finish()?;
@@ -207,6 +226,27 @@ fn snapshots(out: &mut Out, sight: &Sight) -> Result<()> {
     more(out, sight.snapshots.len(), "snapshot")
 }
 
+/// What the jail refused.
+fn denied(out: &mut Out, all: &[Proposal], sight: &Sight) -> Result<()> {
+    let calls: BTreeSet<&str> =
+        sight.denied.iter().filter(|one| one.path.is_none()).map(|one| one.call.as_str()).collect();
+    if all.is_empty() && calls.is_empty() {
+        return Ok(());
+    }
+    let heading = style::HEADING;
+    writeln!(out, "\n{heading}REFUSED{heading:#}")?;
+    for one in all {
+        let (what, rule) = past::proposal(one);
+        let who = one.command.map(|number| format!(" (#{number})")).unwrap_or_default();
+        writeln!(out, "{what}{who}; {rule}")?;
+    }
+    if !calls.is_empty() {
+        let calls: Vec<String> = calls.into_iter().map(|call| printable(call.as_bytes())).collect();
+        writeln!(out, "system calls: {}", calls.join(", "))?;
+    }
+    Ok(())
+}
+
 /// The snapshot that was taken when the run was found without its controller; no record of the run names it.
 fn found(out: &mut Out, run: &RunRecord) -> Result<()> {
     if let (RunState::Lost, Some(snapshot)) = (run.state, &run.final_snapshot) {
@@ -239,7 +279,7 @@ fn hints(out: &mut Out, run: &RunRecord, sight: &Sight) -> Result<()> {
     Ok(())
 }
 
-fn to_json(home: &Home, run: &RunRecord, sight: &Sight) -> serde_json::Value {
+fn to_json(home: &Home, run: &RunRecord, sight: &Sight, proposals: &[Proposal]) -> serde_json::Value {
     let by_command = sight.doers().into_iter().map(|(command, changes)| {
         let exec = command.map(|command| &command.exec);
         json!({ "command": exec.map(|exec| exec.command), "argv": exec.map(|exec| &exec.argv), "changes": changes })
@@ -250,5 +290,6 @@ fn to_json(home: &Home, run: &RunRecord, sight: &Sight) -> serde_json::Value {
     });
     json!({ "run": runs::to_json(home, run), "commands": sight.commands.len(), "failed": sight.failed(),
         "changes": sight.paths, "by_command": by_command.collect::<Vec<_>>(),
-        "snapshots": snapshots.collect::<Vec<_>>(), "lost": sight.lost, "degraded": sight.degraded })
+        "snapshots": snapshots.collect::<Vec<_>>(), "lost": sight.lost, "degraded": sight.degraded,
+        "denied": proposals.iter().map(summary::proposal_json).collect::<Vec<_>>() })
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use belay_session::{Den, Host, inherited};
+use belay_session::{Host, inherited};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -32,12 +32,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     belay_session::on_interrupt(&STOP).map_err(|error| Failure::system("cannot handle signals", &error))?;
     let variable =
         |(name, value): (std::ffi::OsString, std::ffi::OsString)| [name.as_bytes(), b"=", value.as_bytes()].concat();
-    let den = Den {
-        profiles: crate::profiles::read(context)?,
-        home: context.environment.user_home.clone().unwrap_or_else(|| "/".into()),
-        program: std::env::current_exe().ok(),
-        settings: context.environment.user_config.with_file_name(""),
-    };
+    let den = crate::profiles::den(context)?;
     let host = Host {
         den,
         answerer: Some(super::answer::answerer),

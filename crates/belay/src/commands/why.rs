@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::jail::denied_call;
-use belay_session::{ConfinementEngine, Ground, Subject};
+use belay_session::{Confinement, ConfinementEngine, Reasons, Subject};
 use serde_json::json;
 
 use crate::context::Context;
@@ -55,23 +55,27 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let directory = context.directory()?;
     let home = context.home()?;
     let workspace = home.find(&directory, &context.sources()?)?;
-    let user_home = context
-        .environment
-        .user_home
-        .clone()
-        .ok_or_else(|| Failure::not_found("nobody says where your home is").untouched().hint("set HOME"))?;
-    let ground = Ground {
-        workspace: workspace.as_ref().map_or(directory.as_path(), |workspace| workspace.path()),
-        home: &user_home,
-        belay: &context.environment.home,
-    };
+    if context.environment.user_home.is_none() {
+        return Err(Failure::not_found("nobody says where your home is").untouched().hint("set HOME"));
+    }
     let confines = workspace.as_ref().is_some_and(|here| here.confinement_engine() != ConfinementEngine::None);
-    let subject = subject(&args, &directory);
-    let why = profile.why(&subject, &ground);
+    let why = match asked(&args, &directory) {
+        Asked::Other(subject) => profile.why(&subject),
+        Asked::Path(path) => {
+            let at = workspace.as_ref().map_or(directory.as_path(), |workspace| workspace.path());
+            let den = profiles::den(context)?;
+            let wanted = Confinement {
+                engine: ConfinementEngine::Jail,
+                profile: args.profile.clone(),
+                ..Confinement::default()
+            };
+            Reasons::of(&wanted, &den, &context.environment.home, at)?.why(&path)
+        }
+    };
     if context.ui.json {
         context.ui.print_json(&json!({
             "subject": args.what, "profile": profile.name, "decision": why.decision, "rule": why.rule,
-            "origin": why.origin, "instead": why.instead,
+            "origin": why.origin, "instead": why.instead, "closed": why.closed,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -85,6 +89,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if let Some(instead) = &why.instead {
         writeln!(out, "  otherwise with: {}", printable(instead))?;
     }
+    if let Some(closed) = &why.closed {
+        writeln!(out, "  stays closed: {}", printable(closed))?;
+    }
     out.finish()?;
     if !confines {
         context.ui.hint("isolation.engine is \"none\": a run is confined only with --isolation jail");
@@ -92,18 +99,23 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn subject(args: &Args, directory: &std::path::Path) -> Subject {
+enum Asked {
+    Path(PathBuf),
+    Other(Subject),
+}
+
+fn asked(args: &Args, directory: &std::path::Path) -> Asked {
     let what = &args.what;
     let path = directory.join(what);
-    match () {
+    Asked::Other(match () {
         () if args.host => Subject::Host(what.clone()),
         () if args.call => Subject::Call(what.clone()),
-        () if args.path || what.contains('/') || path.symlink_metadata().is_ok() => Subject::Path(plain(&path)),
+        () if args.path || what.contains('/') || path.symlink_metadata().is_ok() => return Asked::Path(plain(&path)),
         () if what.starts_with('$') => Subject::Variable(what[1..].to_owned()),
         () if denied_call(what).is_some() => Subject::Call(what.clone()),
         () if what.contains(['.', ':']) || what == "localhost" => Subject::Host(what.clone()),
         () => Subject::Call(what.clone()),
-    }
+    })
 }
 
 /// The path without `.` and `..`; what is asked about need not be there.

@@ -2,6 +2,7 @@
 
 use belay_session::store::{Change, Entry, FileType, Kind, Step, What};
 
+use super::notable::notable;
 use super::{letter, relative, type_name};
 use crate::ui::escape::printable;
 use crate::ui::quantity::{count, size};
@@ -44,6 +45,35 @@ pub(crate) fn collapse<'a>(lines: impl Iterator<Item = Line<'a>>) -> Vec<Line<'a
     kept
 }
 
+/// Shows what is in each new directory, file by file; of one with more than `files_max` only what must not be missed.
+pub(crate) fn unfold<'a>(lines: impl Iterator<Item = Line<'a>>, files_max: usize) -> Vec<Line<'a>> {
+    let lines: Vec<Line<'a>> = lines.collect();
+    let mut kept: Vec<Line<'a>> = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        at += 1;
+        if !line.is_whole_directory() {
+            kept.push(*line);
+            continue;
+        }
+        let beneath = lines[at..].iter().take_while(|inner| is_beneath(inner.path, line.path)).count();
+        let inner = &lines[at..at + beneath];
+        at += beneath;
+        let is_new = !line.what.removed && inner.len() <= files_max && !inner.is_empty();
+        if is_new {
+            // A directory with something in it is shown by that.
+            let is_shown = |(at, one): &(usize, &Line<'a>)| {
+                !one.is_whole_directory() || inner.get(at + 1).is_none_or(|next| !is_beneath(next.path, one.path))
+            };
+            kept.extend(inner.iter().enumerate().filter(is_shown).map(|(_, one)| *one));
+        } else {
+            kept.push(*line);
+            kept.extend(inner.iter().filter(|one| one.is_notable()));
+        }
+    }
+    kept
+}
+
 fn is_beneath(path: &[u8], directory: &[u8]) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
@@ -53,6 +83,25 @@ impl Line<'_> {
     pub(crate) fn is_whole_directory(&self) -> bool {
         let is_whole = self.what.added || self.what.removed || self.what.retyped;
         is_whole && [self.before, self.after].iter().flatten().any(|entry| entry.kind.file_type() == FileType::Dir)
+    }
+
+    /// Whether it comes and somebody runs or believes it who did not review it.
+    pub(crate) fn is_notable(&self) -> bool {
+        self.who_uses().is_some()
+    }
+
+    fn who_uses(&self) -> Option<&'static str> {
+        let is_file = self.after.is_some_and(|entry| entry.kind.file_type() != FileType::Dir);
+        notable(self.path).filter(|_| is_file)
+    }
+
+    /// The line of a plan, with a mark if somebody runs or believes what comes.
+    pub(crate) fn marked_plan(&self) -> String {
+        let bad = style::BAD;
+        match self.who_uses() {
+            Some(who) => format!("{}  {bad}! {who}{bad:#}", self.plan()),
+            None => self.plan(),
+        }
     }
 
     /// The path, with a slash behind a directory.

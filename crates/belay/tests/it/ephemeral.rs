@@ -267,3 +267,33 @@ fn a_review_while_the_run_goes_on_shows_what_is_there_so_far() {
     assert!(world.has("text"));
     world.ok(&["stop", "--now"]);
 }
+
+#[test]
+fn a_reviewer_sees_each_file_and_does_not_miss_a_hook() {
+    if !has_namespaces() {
+        return;
+    }
+    let script = "mkdir -p .git/hooks new/deep empty many/.github/workflows && echo x > .git/hooks/post-checkout \
+                  && echo c > .git/config && echo f > new/deep/file && echo y > many/.github/workflows/ci.yml \
+                  && i=0 && while [ $i -lt 120 ]; do echo > many/$i; i=$((i+1)); done";
+    let mut world = ephemeral(script);
+    let shown = world.belay(&["review"]);
+    let lines: Vec<&str> = shown.stdout.lines().map(str::trim).collect();
+    for line in [
+        "+ .git/hooks/post-checkout  ! git runs it",
+        "+ .git/config  ! git believes it",
+        "+ new/deep/file",
+        "+ many/.github/workflows/ci.yml  ! CI runs it",
+    ] {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_there = lines.iter().any(|shown| shown.split_whitespace().collect::<Vec<_>>().join(" ") == line);
+        assert!(is_there, "{line}: {shown}");
+    }
+    assert!(lines.iter().any(|line| line.starts_with("+ empty/")), "{shown}");
+    assert!(lines.iter().any(|line| line.starts_with("+ many/ (121 files")), "{shown}");
+    assert!(!lines.iter().any(|line| line.contains("many/7")), "{shown}");
+    let review = world.json(&["review"]);
+    let git = review["changes"].as_array().unwrap().iter().find(|one| one["path"] == ".git").unwrap();
+    let hook = git["within"].as_array().unwrap().iter().find(|one| one["path"] == ".git/hooks/post-checkout");
+    assert_eq!(hook.map(|one| one["notable"].clone()), Some("git runs it".into()), "{review}");
+}

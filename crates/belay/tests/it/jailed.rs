@@ -347,6 +347,11 @@ fn every_decision_names_its_rule() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     world.snapshot();
+    world.workspace.file(".git/HEAD", "");
+    let why = world.json(&["why", ".git/hooks/pre-commit"]);
+    assert_eq!(why["decision"], "can be written", "nothing can be mounted where nothing is");
+    assert!(why["rule"].as_str().is_some_and(|rule| rule.contains("would be protected if it were there")), "{why}");
+    world.workspace.file(".git/hooks/pre-commit", "");
     assert_snapshot!(world.belay(&["why", ".git/hooks/pre-commit", "--profile", "claude"]), @"
     exit 0
     --- stdout
@@ -371,4 +376,81 @@ fn every_decision_names_its_rule() {
     let why = world.json(&["why", store.to_str().unwrap()]);
     assert_eq!(why["decision"], "hidden");
     assert_eq!(why["instead"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_hard_link_made_before_leads_nowhere() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    let outside = world.workspace.base().join("elsewhere");
+    std::fs::write(&outside, "outside").unwrap();
+    world.workspace.file("dir/other", "other").file("twin", "twin");
+    std::fs::hard_link(&outside, world.workspace.join("dir/linked")).unwrap();
+    std::fs::hard_link(world.workspace.join("twin"), world.workspace.join("dir/twin")).unwrap();
+    let script = "import os, errno\n\
+                  def attempt(name, act):\n\
+                  \x20   try: act(); print(name, 'done')\n\
+                  \x20   except OSError as error: print(name, errno.errorcode[error.errno])\n\
+                  attempt('write', lambda: open('dir/linked', 'a'))\n\
+                  attempt('truncate', lambda: os.truncate('dir/linked', 0))\n\
+                  attempt('chmod', lambda: os.chmod('dir/linked', 0o600))\n\
+                  attempt('unlink', lambda: os.unlink('dir/linked'))\n\
+                  attempt('rename', lambda: os.rename('dir/other', 'dir/linked'))\n\
+                  attempt('link', lambda: os.link('dir/linked', 'again'))\n\
+                  attempt('move', lambda: os.rename('dir', 'moved'))\n\
+                  attempt('read', lambda: open('dir/linked').read())\n\
+                  attempt('twin', lambda: open('dir/twin', 'a').write('!'))\n";
+    world.workspace.file("try.py", script);
+    if Command::new("python3").arg("--version").output().is_err() {
+        return belay_testkit::skip("no python3");
+    }
+    let ran = world.belay(&["run", "--isolation", "jail", "--", "python3", "try.py"]);
+    let said: Vec<&str> = ran.stdout.lines().collect();
+    let expected = [
+        "write EROFS",
+        "truncate EROFS",
+        "chmod EROFS",
+        "unlink EBUSY",
+        "rename EBUSY",
+        "link EXDEV",
+        "move EBUSY",
+        "read done",
+        "twin done",
+    ];
+    assert_eq!(said, expected, "{ran}");
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "outside");
+    assert_eq!(world.read("twin"), "twin!");
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        told.contains("1 file in the workspace has a name elsewhere too, and can only be read: dir/linked"),
+        "{ran}"
+    );
+    assert!(world.ok(&["show"]).contains("has a name elsewhere too"));
+    // Whoever means it says so.
+    world.ok(&["run", "-q", "--rw", "dir/linked", "--", "sh", "-c", "echo meant > dir/linked"]);
+    assert_eq!(std::fs::read_to_string(&outside).unwrap(), "meant\n");
+}
+
+#[test]
+fn more_hard_links_than_can_be_guarded_are_told_of() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    let outside = world.workspace.base().join("elsewhere");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::create_dir(world.workspace.join("copy")).unwrap();
+    for number in 0..140 {
+        let name = format!("{number:03}");
+        std::fs::write(outside.join(&name), "").unwrap();
+        std::fs::hard_link(outside.join(&name), world.workspace.join("copy").join(&name)).unwrap();
+    }
+    let ran = world.belay(&["run", "--isolation", "jail", "--", "sh", "-c", "echo x > copy/000; echo x > copy/139"]);
+    assert!(ran.stderr.contains("copy/000: Read-only file system") || ran.stderr.contains("Read-only"), "{ran}");
+    let told = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("128 files in the workspace have a name elsewhere too"), "{ran}");
+    assert!(told.contains("12 MORE CAN BE WRITTEN"), "{ran}");
+    assert_eq!(std::fs::read_to_string(outside.join("000")).unwrap(), "");
 }

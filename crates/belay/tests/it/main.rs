@@ -7,6 +7,7 @@ mod causes;
 mod conformance;
 mod controller;
 mod demo;
+mod denials;
 mod diff;
 mod doors;
 mod ephemeral;

@@ -1,10 +1,10 @@
 //! The log as a tree: who started whom, what became of the files, and where the snapshots lie.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
-use belay_session::event::{Degraded, Ended, Event, What};
+use belay_session::event::{Degraded, Denied, Ended, Event, Raw, What};
 use belay_session::journal::{Command, Reader};
 use belay_session::{Home, RunRecord};
 
@@ -135,6 +135,7 @@ impl Tree {
     fn add_notes(&mut self, journal: &Reader, scope: &Scope, at_start: &[Degraded]) -> Result<()> {
         let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none());
         let mut seq = 0;
+        let mut refused: HashMap<(Option<u64>, Option<Raw>), (Denied, Option<u64>, usize)> = HashMap::new();
         loop {
             let entries = super::next(journal, seq, false)?;
             let Some(last) = entries.last() else { break };
@@ -145,6 +146,15 @@ impl Tree {
                 }
                 if let What::Rewound(told) = &entry.event.what {
                     self.rewound.insert(told.from.clone());
+                }
+                if let What::Denied(again) = &entry.event.what
+                    && let Some((first, place, at)) = refused.get_mut(&(again.command, again.path.clone()))
+                    && again.path.is_some()
+                {
+                    first.count += again.count;
+                    let item = self.beneath.get_mut(place).and_then(|items| items.get_mut(*at));
+                    item.expect("it was put there").what = Shown::Note(past::denied(first));
+                    continue;
                 }
                 let Some(mut note) = follow::note(&entry.event.what) else { continue };
                 let asked = match &entry.event.what {
@@ -167,7 +177,12 @@ impl Tree {
                 let before = first.is_some_and(|first| entry.seq < self.commands[&first].seq);
                 let over = matches!(entry.event.what, What::RunEnded(_));
                 let place = asked.or(first.filter(|_| !before && !over));
-                self.beneath.entry(place).or_default().push(Item { seq: entry.seq, what: Shown::Note(note) });
+                let items = self.beneath.entry(place).or_default();
+                if let What::Denied(denied) = &entry.event.what {
+                    let key = (denied.command, denied.path.clone());
+                    refused.insert(key, (denied.clone(), place, items.len()));
+                }
+                items.push(Item { seq: entry.seq, what: Shown::Note(note) });
             }
         }
         self.beneath.values_mut().for_each(|items| items.sort_by_key(|item| item.seq));
