@@ -16,10 +16,10 @@ fn world() -> World {
     world.workspace.file("a", "a").file(".git/hooks/pre-commit", "#!/bin/sh\n");
     let base = world.workspace.base();
     for (path, text) in [(".ssh/id_x", "key"), ("notes/one", "one\n"), ("bin/tool", "#!/bin/sh\necho tool\n")] {
-        fs::create_dir_all(base.join(path).parent().unwrap()).unwrap();
-        fs::write(base.join(path), text).unwrap();
+        fs::create_dir_all(base.join(path).parent().expect("a parent")).expect("directories");
+        fs::write(base.join(path), text).expect("a file");
     }
-    fs::set_permissions(base.join("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(base.join("bin/tool"), fs::Permissions::from_mode(0o755)).expect("a mode");
     world
 }
 
@@ -39,7 +39,7 @@ fn denied(world: &mut World) -> Vec<(String, Value, String)> {
         let exec = events.iter().find(|one| one["event"] == "exec" && one["command"] == event["command"]);
         exec.and_then(|exec| exec["argv"][0].as_str()).unwrap_or("nobody").to_owned()
     };
-    refused.map(|event| (event["path"].as_str().unwrap().to_owned(), event.clone(), asked(event))).collect()
+    refused.map(|event| (event["path"].as_str().expect("a path").to_owned(), event.clone(), asked(event))).collect()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_refused_path_is_told_with_its_command_and_the_narrowest_rule() {
     assert_eq!(ran.code, 0, "{ran}");
     let base = world.workspace.base().to_owned();
     let at = |path: &str| base.join(path).display().to_string();
-    let hook = |name: &str| world.workspace.join(&format!(".git/hooks/{name}")).display().to_string();
+    let hook = |name: &str| world.workspace.join(format!(".git/hooks/{name}")).display().to_string();
     let (old, new) = (hook("pre-commit"), hook("pre-push"));
     let all = denied(&mut world);
     let find = |path: &str, who: &str| {
@@ -240,7 +240,7 @@ fn why_says_what_the_jail_does() {
     });
     for profile in ["default", "claude", "strict"] {
         let list: Vec<&str> = paths.iter().filter_map(|path| path.to_str()).collect();
-        world.workspace.file("paths.json", &serde_json::to_string(&list).unwrap());
+        world.workspace.file("paths.json", serde_json::to_string(&list).unwrap());
         let ran = world.belay(&["run", "-q", "--isolation", "jail", "--profile", profile, "--", "python3", "probe.py"]);
         assert_eq!(ran.code, 0, "{ran}");
         let seen: BTreeMap<String, [bool; 2]> = serde_json::from_str(&ran.raw()).unwrap();
