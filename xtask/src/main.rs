@@ -20,7 +20,7 @@ Commands:
   tidy                 check the house rules (also a test of this crate)
   crash [--full] [--minutes N] [--resume] [--part I/N] [--profile NAME]
                        crash, kill, race and full-disk suites, one test after another; --full tries every point
-  large                runs of 20,000 processes, 30,000 files and 200 commits, in release mode
+  large [PERCENT]      runs of 20,000 processes, 30,000 files and 200 commits, or a part of that, in release mode
   fuzz [SECONDS]       mutate stored bytes and feed every decoder, 60 seconds each by default
   bpf [--check]        build the programs that run in the kernel, or compare them with their source
   bench ARGS           compare belay with its peers and the machine's floors
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     match command.as_str() {
         "tidy" => tidy::run(),
         "crash" => crash::run(rest),
-        "large" => suites::large(),
+        "large" => suites::large(rest),
         "fuzz" => suites::fuzz(rest),
         "bench" => bench::run(rest),
         "bpf" => bpf::run(rest),

@@ -1,6 +1,6 @@
 //! `cargo xtask large` and `cargo xtask fuzz`: suites that take too long for every change.
 //!
-//! The tests themselves read `BELAY_TESTS_FULL` and `BELAY_FUZZ_SECONDS`; without them they run a bounded sample.
+//! The tests themselves read `BELAY_LARGE_PERCENT` and `BELAY_FUZZ_SECONDS`; without them they run a bounded sample.
 
 use crate::{cargo, finish, usage};
 use std::process::ExitCode;
@@ -8,9 +8,14 @@ use std::process::ExitCode;
 /// Whose decoders are fed; they are private, so these tests are beside them.
 const FUZZED: [&str; 2] = ["belay-store", "belay-session"];
 
-/// Runs in the size that agents make them.
-pub(crate) fn large() -> ExitCode {
-    run(&["belay"], &["--test", "it"], "large", ("BELAY_TESTS_FULL", "1"))
+/// Runs in the size that agents make them, or in so many hundredths of it.
+pub(crate) fn large(arguments: &[String]) -> ExitCode {
+    let percent = match arguments {
+        [] => "100",
+        [percent] if percent.parse::<u32>().is_ok_and(|percent| (1..=100).contains(&percent)) => percent,
+        _ => return usage("large takes a percentage of the full size"),
+    };
+    run(&["belay"], &["--test", "it"], "large", ("BELAY_LARGE_PERCENT", percent))
 }
 
 /// Mutated bytes for every decoder, for so many seconds each.

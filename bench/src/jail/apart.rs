@@ -19,29 +19,36 @@ pub(super) fn ephemeral_and_forks(belay: &Path, workspaces: &[PathBuf], rounds: 
         "\n| kept apart, least of {rounds} | files | ephemeral, to the first instruction | × the first row | fork |"
     );
     println!("|---|---|---|---|---|");
-    let mut first = None;
-    for workspace in workspaces {
-        if !workspace.is_dir() {
-            println!("| {} | was not made | | | |", workspace.display());
-            continue;
+    let mut made = Vec::new();
+    for workspace in workspaces.iter() {
+        match workspace.is_dir() {
+            true => made.push((workspace, home()?, Duration::MAX, Duration::MAX)),
+            false => println!("| {} | was not made | | | |", workspace.display()),
         }
-        let name = workspace.file_name().unwrap_or_default().to_string_lossy();
-        let home = tempfile::tempdir().doing("make", Path::new("a temporary directory"))?;
-        let (mut start, mut fork) = (Duration::MAX, Duration::MAX);
-        for round in 0..=rounds.max(1) {
+    }
+    // In turn, so that a machine that slows down does so for all of them; the first round captures everything.
+    for round in 0..=rounds.max(1) {
+        for (workspace, home, start, fork) in &mut made {
             let (started, forked) = one_round(belay, workspace, home.path(), round)?;
-            // The first round captures everything.
             if round > 0 {
-                (start, fork) = (start.min(started), fork.min(forked));
+                (*start, *fork) = ((*start).min(started), (*fork).min(forked));
             }
         }
-        let growth = start.as_secs_f64() / first.get_or_insert(start).as_secs_f64();
+    }
+    let first = made.first().map_or(1.0, |(_, _, start, _)| start.as_secs_f64());
+    for (workspace, _, start, fork) in made {
+        let name = workspace.file_name().unwrap_or_default().to_string_lossy();
+        let growth = start.as_secs_f64() / first;
         let kept = |is_kept| if is_kept { "kept" } else { "NOT KEPT" };
         let (grown, forked) = (kept(growth <= GROWTH_MAX), kept(fork <= FORK_MAX));
         let (files, start, fork) = (count(workspace), table::time(start), table::time(fork));
         println!("| {name} | {files} | {start} | {growth:.2} ({grown}) | {fork} ({forked}) |");
     }
     Ok(())
+}
+
+fn home() -> Result<tempfile::TempDir> {
+    tempfile::tempdir().doing("make", Path::new("a temporary directory"))
 }
 
 /// How long an ephemeral run took to begin, and a fork to be made.

@@ -8,6 +8,7 @@ use belay_jail::Network;
 
 use super::{PATH, PROGRAM, jailed, timed};
 use crate::error::{Doing, Result};
+use crate::place::{Fs, Place};
 use crate::table;
 
 /// The most that work inside may take of the time outside.
@@ -24,16 +25,26 @@ const BUILD: &str = "mkdir b && cd b && for i in $(seq 60); do printf '#include 
     && printf 'all: $(patsubst %%.c,%%.o,$(wildcard *.c))\\n%%.o: %%.c\\n\\tgcc -O1 -c $<\\n' > Makefile && make -s -j2 && cd .. && rm -rf b";
 const PROCESSES: &str = "i=0; while [ $i -lt 1500 ]; do /bin/true; i=$((i+1)); done";
 
-/// Does the same work inside and outside, in turn, and prints each row when it is done.
+/// Does the same work inside and outside, in turn, and prints each row when it is done; on a fresh filesystem, since
+/// making files next to many that were just removed takes as long as it likes.
 pub(super) fn inside_and_outside(rounds: usize) -> Result<()> {
     println!("\n| work, least of {rounds} | outside | in a jail | × outside | processor time × outside |");
     println!("|---|---|---|---|---|");
+    let scratch = tempfile::tempdir().doing("make", Path::new("a temporary directory"))?;
+    let image = Place::new(Fs::Ext4, scratch.path(), 0)?;
+    let place = match &image {
+        Ok(image) => image.path("work"),
+        Err(why) => {
+            println!("| (on the disk as it is: {why}) | | | | |");
+            scratch.path().join("work")
+        }
+    };
+    std::fs::create_dir(&place).doing("make", &place)?;
     for (name, script) in WORK {
-        let place = tempfile::tempdir().doing("make", Path::new("a temporary directory"))?;
         let (mut outside, mut inside) = (Cost::MOST, Cost::MOST);
         for _ in 0..rounds.max(1) {
-            outside = outside.least(|| bare(place.path(), script))?;
-            inside = inside.least(|| jailed(place.path(), Network::Shared, &["/bin/sh", "-c", script]))?;
+            outside = outside.least(|| bare(&place, script))?;
+            inside = inside.least(|| jailed(&place, Network::Shared, &["/bin/sh", "-c", script]))?;
         }
         let ratio = |one: fn(&Cost) -> Duration| one(&inside).as_secs_f64() / one(&outside).as_secs_f64();
         let (wall, cpu) = (ratio(|cost| cost.wall), ratio(|cost| cost.cpu));

@@ -62,8 +62,30 @@ pub enum What {
     Denied(Denied),
     /// Many paths were deleted within a short time.
     Storm(Storm),
+    /// An agent called a tool of a server.
+    McpCall(McpCall),
     /// The run ended; its last event.
     RunEnded(RunEnded),
+}
+
+/// A call of a tool that an agent was offered over MCP.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpCall {
+    /// The server.
+    pub server: String,
+    /// The method of the protocol.
+    pub method: String,
+    /// The tool.
+    pub tool: String,
+    /// The beginning of what it was called with.
+    pub request: String,
+    /// The beginning of what it answered.
+    pub response: String,
+    /// Why it was not done; none if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it took.
+    pub duration_ms: u64,
 }
 
 /// The beginning of a run.
@@ -114,9 +136,16 @@ pub struct SnapshotTaken {
     /// The hash over everything captured, in hexadecimal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
+    /// Paths that it lacks although nobody asked for that.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gaps: u64,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A rollback, undo or restore in the life of a run.

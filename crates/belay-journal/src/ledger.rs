@@ -1,7 +1,7 @@
 //! The ledger: events go into the database in transactions, each with its link and the rows derived from it.
 
 use belay_event::{Event, What};
-use rusqlite::{Connection, Statement, TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, TransactionBehavior, params};
 
 use crate::chain::{self, Head, Link};
 use crate::error::{Error, Result};
@@ -9,13 +9,15 @@ use crate::exec_lines::{self, End};
 use crate::file_row::{self, Position, readable, timestamp};
 use crate::key::{Key, from_hex};
 use crate::schema;
-use crate::state::{Effect, Running, SnapshotRow, State};
+use crate::state::{CallRow, Effect, Running, SnapshotRow, State};
 
 const INSERT_EVENT: &str = "INSERT INTO events (seq, timestamp, event, body, hash) VALUES (?1, ?2, ?3, ?4, ?5)";
 const INSERT_COMMAND: &str = "INSERT INTO exec_events (id, timestamp, pid, ppid, command, args, working_dir, number, \
      parent, exe, uid, cut, seq) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 const END_COMMAND: &str = "UPDATE exec_events SET exit_code = ?2, duration = ?3, signal = ?4, replaced_by = ?5, \
      duration_ns = ?6 WHERE id = ?1";
+const INSERT_CALL: &str = "INSERT INTO mcp_calls (id, timestamp, server, method, tool, request_preview, response_preview, \
+     decision, duration_ms, error, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 const INSERT_SNAPSHOT: &str = "INSERT INTO snapshot_events (id, timestamp, slot, origin, name, files_count, \
      start_fs_event_id, stop_fs_event_id, snapshot, kind, stored_bytes, took_us, by_dirty_set, command, root, seq) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
@@ -92,23 +94,25 @@ impl Ledger {
     }
 }
 
-/// The statements of a transaction.
+/// The statements of a transaction; they are read once and kept by the connection.
 pub(crate) struct Statements<'c> {
-    file: Statement<'c>,
-    event: Statement<'c>,
-    command: Statement<'c>,
-    end: Statement<'c>,
-    snapshot: Statement<'c>,
+    file: CachedStatement<'c>,
+    event: CachedStatement<'c>,
+    command: CachedStatement<'c>,
+    end: CachedStatement<'c>,
+    snapshot: CachedStatement<'c>,
+    call: CachedStatement<'c>,
 }
 
 impl<'c> Statements<'c> {
     pub(crate) fn prepare(connection: &'c Connection) -> rusqlite::Result<Statements<'c>> {
         Ok(Statements {
-            file: connection.prepare(file_row::INSERT)?,
-            event: connection.prepare(INSERT_EVENT)?,
-            command: connection.prepare(INSERT_COMMAND)?,
-            end: connection.prepare(END_COMMAND)?,
-            snapshot: connection.prepare(INSERT_SNAPSHOT)?,
+            file: connection.prepare_cached(file_row::INSERT)?,
+            event: connection.prepare_cached(INSERT_EVENT)?,
+            command: connection.prepare_cached(INSERT_COMMAND)?,
+            end: connection.prepare_cached(END_COMMAND)?,
+            snapshot: connection.prepare_cached(INSERT_SNAPSHOT)?,
+            call: connection.prepare_cached(INSERT_CALL)?,
         })
     }
 
@@ -158,7 +162,27 @@ impl<'c> Statements<'c> {
                 self.end.execute(row).map(drop)
             }
             Effect::Snapshot(row) => self.snapshot(row),
+            Effect::Called(row) => self.called(row),
         }
+    }
+
+    fn called(&mut self, row: &CallRow<'_>) -> rusqlite::Result<()> {
+        let call = row.call;
+        let decision = if call.error.is_some() { "refused" } else { "allowed" };
+        self.call.execute(params![
+            row.id,
+            timestamp(row.at),
+            call.server,
+            call.method,
+            call.tool,
+            call.request,
+            call.response,
+            decision,
+            call.duration_ms as i64,
+            call.error,
+            row.seq as i64,
+        ])?;
+        Ok(())
     }
 
     fn began(&mut self, running: &Running) -> rusqlite::Result<()> {
@@ -220,6 +244,7 @@ pub(crate) fn name_of(what: &What) -> &'static str {
         What::Degraded(_) => "degraded",
         What::Denied(_) => "denied",
         What::Storm(_) => "storm",
+        What::McpCall(_) => "mcp-call",
         What::RunEnded(_) => "run-ended",
     }
 }

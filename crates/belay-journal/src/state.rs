@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use belay_event::{At, Event, Exec, Exit, SnapshotTaken, What};
+use belay_event::{At, Event, Exec, Exit, McpCall, SnapshotTaken, What};
 
 use crate::chain::{Link, ORIGIN};
 
@@ -22,6 +22,8 @@ pub(crate) struct State {
     pub(crate) commands: i64,
     /// The last id in `snapshot_events`.
     pub(crate) snapshots: i64,
+    /// The last id in `mcp_calls`.
+    pub(crate) calls: i64,
     /// Where the range of the last automatic snapshot ended, in whatever slot.
     auto_stop: i64,
     /// The same for the last one in the ring.
@@ -59,6 +61,16 @@ pub(crate) enum Effect<'e> {
     Ended(Arc<Running>, &'e Exit),
     /// A snapshot was taken.
     Snapshot(SnapshotRow<'e>),
+    /// A tool was called.
+    Called(CallRow<'e>),
+}
+
+/// A row of `mcp_calls`.
+pub(crate) struct CallRow<'e> {
+    pub(crate) id: i64,
+    pub(crate) seq: u64,
+    pub(crate) at: At,
+    pub(crate) call: &'e McpCall,
 }
 
 /// A row of `snapshot_events`.
@@ -82,6 +94,7 @@ impl Default for State {
             files: 0,
             commands: 0,
             snapshots: 0,
+            calls: 0,
             auto_stop: 0,
             ring_stop: 0,
             rewound: None,
@@ -106,6 +119,10 @@ impl State {
             }
             What::Snapshot(taken) if taken.snapshot.is_some() => return self.snapshot(event.at, taken),
             What::Rewound(rewound) => self.rewound = Some(rewound.checkpoint.as_ref().unwrap_or(&rewound.to).clone()),
+            What::McpCall(call) => {
+                self.calls += 1;
+                return Effect::Called(CallRow { id: self.calls, seq: self.seq, at: event.at, call });
+            }
             What::RunEnded(_) => self.ended = true,
             What::RunStarted(_) | What::Snapshot(_) | What::Lost(_) | What::Degraded(_) => {}
             What::Denied(_) | What::Storm(_) => {}

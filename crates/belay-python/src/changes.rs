@@ -75,8 +75,7 @@ pub(crate) fn seen(root: &Path, found: &[store::Change]) -> Result<Vec<Change>> 
 
 /// What a plan would change.
 pub(crate) fn planned(root: &Path, plan: &Plan) -> Vec<Change> {
-    let step =
-        |step: store::Step<'_>| describe(root, step.path, step.before.as_ref(), step.after.as_ref(), &step.what);
+    let step = |step: store::Step<'_>| describe(root, step.path, step.before.as_ref(), step.after.as_ref(), &step.what);
     let mut changes: Vec<Change> = plan.steps.iter().filter_map(step).collect();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes

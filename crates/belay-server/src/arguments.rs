@@ -60,6 +60,11 @@ pub(crate) fn schema(parameters: &[Parameter]) -> Map<String, Value> {
 pub(crate) struct Arguments(Map<String, Value>);
 
 impl Arguments {
+    /// All of them as they were given.
+    pub(crate) fn preview(&self) -> String {
+        Value::Object(self.0.clone()).to_string()
+    }
+
     /// Checks what was given; a parameter that is null counts as not given.
     pub(crate) fn check(parameters: &[Parameter], mut given: Map<String, Value>) -> Result<Arguments> {
         given.retain(|_, value| !value.is_null());

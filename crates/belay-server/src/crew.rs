@@ -6,6 +6,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use belay_session::event::McpCall;
 use belay_session::store::Progress;
 use belay_session::{Work, Workspace};
 use tokio::sync::mpsc::UnboundedSender;
@@ -20,6 +21,8 @@ use crate::reply::Reply;
 pub(crate) const WORKERS: usize = 4;
 /// How often whoever waits is told how far it is.
 const PULSE: Duration = Duration::from_millis(200);
+/// Characters of a question and of an answer that are recorded.
+const PREVIEW_CHARS_MAX: usize = 200;
 
 /// A call that somebody waits for.
 pub(crate) struct Job {
@@ -46,17 +49,40 @@ pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>) {
         let Ok(job) = next else { return };
         let pulse = Pulse::new(job.said.clone());
         // A fault in one operation must not silence all others; the workspace is opened anew after it.
+        let begun = Instant::now();
         let done = catch_unwind(AssertUnwindSafe(|| {
             let workspace = stand(desk, &mut place)?;
             let work = Work { progress: &pulse, stop: &job.stop };
-            (job.operation.run)(&Call { workspace, arguments: &job.arguments, work, patch: desk.patch })
+            // Whoever asked may be gone by now.
+            let answer = |reply: Reply| drop(job.said.send(Said::Done(Ok(reply))));
+            let (arguments, patch) = (&job.arguments, desk.patch);
+            (job.operation.run)(&Call { workspace, arguments, work, patch, answer: &answer })
         }));
         let done = done.unwrap_or_else(|_| {
             place = None;
             Err(Error::Refused(format!("{} failed in a way that should not happen", job.operation.name)))
         });
+        let call = record(&job, &done, begun.elapsed());
         // Whoever asked may be gone by now.
         let _ = job.said.send(Said::Done(done));
+        if let Some(workspace) = &place {
+            // What was done is done, whether or not somebody can write it down.
+            let _ = workspace.note_call(call);
+        }
+    }
+}
+
+/// A call as it is recorded.
+fn record(job: &Job, done: &Result<Reply>, took: Duration) -> McpCall {
+    let short = |text: &str| text.chars().take(PREVIEW_CHARS_MAX).collect::<String>();
+    McpCall {
+        server: "belay".to_owned(),
+        method: "tools/call".to_owned(),
+        tool: job.operation.name.to_owned(),
+        request: short(&job.arguments.preview()),
+        response: done.as_ref().map(|reply| short(&reply.text)).unwrap_or_default(),
+        error: done.as_ref().err().map(|error| short(&error.story())),
+        duration_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     }
 }
 

@@ -16,3 +16,4 @@ mod words;
 
 pub use error::{Error, Result};
 pub use mcp::{Desk, Patch, serve};
+pub use ops::Need;

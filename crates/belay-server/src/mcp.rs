@@ -18,7 +18,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::arguments::{Arguments, schema};
 use crate::crew::{self, Job, Said};
 use crate::error::{Error, Result};
-use crate::ops::{Effect, OPERATIONS, Operation};
+use crate::ops::{Effect, Need, OPERATIONS, Operation};
 
 /// A longer message than this is not one that anybody means.
 const LINE_BYTES_MAX: usize = 4 << 20;
@@ -41,6 +41,8 @@ pub struct Desk<'a> {
     pub patch: &'a Patch<'a>,
     /// Offer only what changes nothing.
     pub read_only: bool,
+    /// Offer nothing that needs any of this.
+    pub denied: &'a [Need],
     /// The version that clients are told.
     pub version: &'a str,
 }
@@ -55,7 +57,8 @@ pub fn serve(desk: &Desk<'_>) -> Result<()> {
         }
         // The last sender goes with the runtime, and that lets the threads go.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::Connection)?;
-        let mcp = Mcp { jobs, read_only: desk.read_only, version: desk.version.to_owned() };
+        let mcp =
+            Mcp { jobs, read_only: desk.read_only, denied: desk.denied.to_vec(), version: desk.version.to_owned() };
         let done = runtime.block_on(talk(mcp));
         // A read of standard input that nobody answers must not keep the process.
         runtime.shutdown_background();
@@ -75,13 +78,33 @@ async fn talk(mcp: Mcp) -> Result<()> {
 struct Mcp {
     jobs: Sender<Job>,
     read_only: bool,
+    denied: Vec<Need>,
     version: String,
 }
 
 impl Mcp {
     fn offered(&self) -> impl Iterator<Item = &'static Operation> {
-        let read_only = self.read_only;
-        OPERATIONS.iter().filter(move |operation| !read_only || operation.effect == Effect::Reads)
+        OPERATIONS.iter().filter(|operation| self.objection(operation).is_none())
+    }
+
+    /// Why an operation is not offered.
+    fn objection(&self, operation: &Operation) -> Option<&'static str> {
+        let needed = |need: &Need| operation.needs.contains(need);
+        match operation.effect != Effect::Reads && self.read_only {
+            true => Some("changes something, and this server was started with --read-only"),
+            false => self.denied.iter().find(|need| needed(need)).map(|need| need.objection()),
+        }
+    }
+
+    /// Says of a tool that is not offered why that is.
+    fn unknown(&self, name: &str) -> ErrorData {
+        let known = OPERATIONS.iter().find(|operation| operation.name == name);
+        let short: String = name.chars().take(100).collect();
+        let why = match known.and_then(|operation| self.objection(operation)) {
+            Some(objection) => format!("{short} {objection}"),
+            None => format!("unknown tool: {}", short.escape_debug()),
+        };
+        ErrorData::new(ErrorCode::INVALID_PARAMS, why, None)
     }
 
     fn begin(&self, operation: &'static Operation, arguments: Arguments) -> Option<Waiting> {
@@ -131,7 +154,7 @@ impl ServerHandler for Mcp {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(operation) = self.offered().find(|operation| operation.name == request.name) else {
-            return Err(unknown_tool(&request.name, self.read_only));
+            return Err(self.unknown(&request.name));
         };
         let arguments = match Arguments::check(operation.parameters, request.arguments.unwrap_or_default()) {
             Ok(arguments) => arguments,
@@ -168,16 +191,6 @@ async fn tell(context: &RequestContext<RoleServer>, done: u64, total: Option<u64
 /// An error that a model can read and mend, as the protocol wants it: a result, not a failure of the call.
 fn refusal(error: &Error) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.story())])
-}
-
-fn unknown_tool(name: &str, read_only: bool) -> ErrorData {
-    let exists = OPERATIONS.iter().any(|operation| operation.name == name);
-    let short: String = name.chars().take(100).collect();
-    let why = match read_only && exists {
-        true => format!("{short} changes something, and this server was started with --read-only"),
-        false => format!("unknown tool: {}", short.escape_debug()),
-    };
-    ErrorData::new(ErrorCode::INVALID_PARAMS, why, None)
 }
 
 fn tool(operation: &Operation) -> Tool {

@@ -25,6 +25,28 @@ pub(crate) enum Effect {
     Overwrites,
 }
 
+/// What an operation cannot do without, and not everybody has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It takes something out of the history.
+    Removal,
+    /// It shows what files hold.
+    Content,
+    /// It looks at the workspace as it is now, or changes it.
+    Present,
+}
+
+impl Need {
+    /// What is said to whoever does not have it.
+    pub(crate) fn objection(self) -> &'static str {
+        match self {
+            Need::Removal => "removes snapshots, which nobody inside a run may; whoever started the run can",
+            Need::Content => "shows what files hold, and some are hidden from this run",
+            Need::Present => "is about the workspace itself, from which this run is kept apart",
+        }
+    }
+}
+
 /// One operation.
 #[derive(Debug)]
 pub(crate) struct Operation {
@@ -33,6 +55,7 @@ pub(crate) struct Operation {
     /// For the model that decides whether to call it.
     pub(crate) description: &'static str,
     pub(crate) effect: Effect,
+    pub(crate) needs: &'static [Need],
     /// Whether doing it again changes nothing more.
     pub(crate) idempotent: bool,
     pub(crate) parameters: &'static [Parameter],
@@ -45,6 +68,8 @@ pub(crate) struct Call<'a> {
     pub(crate) arguments: &'a Arguments,
     pub(crate) work: Work<'a>,
     pub(crate) patch: &'a Patch<'a>,
+    /// Answers before the operation has ended, with what is certain by then; what it returns is not heard after that.
+    pub(crate) answer: &'a dyn Fn(Reply),
 }
 
 const fn required(name: &'static str, shape: Shape, doc: &'static str) -> Parameter {
@@ -55,7 +80,12 @@ const fn optional(name: &'static str, shape: Shape, doc: &'static str) -> Parame
     Parameter { name, shape, required: false, doc }
 }
 
-const PATH: Parameter = required("path", Shape::Text, "The path, relative to the workspace or absolute inside it.");
+const PATH: Parameter = required(
+    "path",
+    Shape::Text,
+    "The path, relative to the workspace or absolute inside it. Write it as the other tools show it: \\\\ is a backslash, \\n, \\r and \\t are \
+     what they are in JSON, \\xff is a byte that is no UTF-8, \\u{1b} a control character.",
+);
 const CHECKPOINT: &str = "A checkpoint such as cp-10, or any other name of a snapshot: its id, label or number.";
 const NAME: &str = "The snapshot's name: letters, digits, _ . and -, beginning with a letter, digit or _.";
 
@@ -67,6 +97,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Take a named checkpoint of the whole workspace before a risky change. It stays until it is \
                       deleted; when all manual slots are taken this is an error and nothing is overwritten.",
         effect: Effect::Adds,
+        needs: &[Need::Present],
         idempotent: false,
         parameters: &[required("name", Shape::Text, "A short name, unique in the workspace.")],
         run: checkpoint::create,
@@ -77,6 +108,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "List all snapshots of the workspace, newest first: checkpoint, origin, name, hash, age, number of \
                       files; with include_changes also what changed against the one before.",
         effect: Effect::Reads,
+        needs: &[],
         idempotent: true,
         parameters: &[
             START_INDEX,
@@ -92,6 +124,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "For each file that differs from a checkpoint: whether it was created, modified or deleted, and \
                       the newest checkpoint that differs, ready to be passed to snapshots_revert.",
         effect: Effect::Reads,
+        needs: &[Need::Present],
         idempotent: true,
         parameters: &[START_INDEX, MAX_LENGTH, FORMAT],
         run: checkpoint_list::changes,
@@ -103,6 +136,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
                       checkpoint does not have is removed. Without a checkpoint the newest that holds the path is \
                       used. What was there is captured first: belay_undo takes the revert back.",
         effect: Effect::Overwrites,
+        needs: &[Need::Present],
         idempotent: true,
         parameters: &[PATH, optional("checkpoint", Shape::Text, CHECKPOINT)],
         run: way_back::revert,
@@ -113,6 +147,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Delete a checkpoint that was made with snapshots_create, and free its slot. Automatic snapshots \
                       cannot be deleted this way.",
         effect: Effect::Overwrites,
+        needs: &[Need::Removal],
         idempotent: false,
         parameters: &[required("checkpoint", Shape::Text, CHECKPOINT)],
         run: checkpoint::delete,
@@ -122,6 +157,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         title: "Versions of a path",
         description: "Show what became of a path from snapshot to snapshot: new, modified, unchanged or deleted.",
         effect: Effect::Reads,
+        needs: &[],
         idempotent: true,
         parameters: &[PATH],
         run: checkpoint_list::history,
@@ -132,6 +168,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Replace several checkpoints by one that holds the newest state of them, deletions included. They \
                       are removed only when the new one exists.",
         effect: Effect::Overwrites,
+        needs: &[Need::Removal],
         idempotent: false,
         parameters: &[
             required("checkpoints", Shape::Texts, "The checkpoints to make one of, such as [\"cp-10\", \"cp-11\"]."),
@@ -145,6 +182,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Record the current state of the workspace under a name, without touching git's HEAD, index, \
                       branches or stash. A name that exists is an error.",
         effect: Effect::Adds,
+        needs: &[Need::Present],
         idempotent: false,
         parameters: &[
             required("name", Shape::Text, NAME),
@@ -158,6 +196,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "List the named snapshots, most recent first: name, short hash, time and description, separated \
                       by tabs.",
         effect: Effect::Reads,
+        needs: &[],
         idempotent: true,
         parameters: &[],
         run: named::list,
@@ -168,6 +207,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Reset the whole workspace to a named snapshot and list the files that changed. What was there is \
                       captured first: belay_undo takes it back. An unknown name changes nothing.",
         effect: Effect::Overwrites,
+        needs: &[Need::Present],
         idempotent: true,
         parameters: &[required("name", Shape::Text, NAME)],
         run: named::restore,
@@ -178,6 +218,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Show a unified diff from a named snapshot to the current workspace: - lines are the snapshot, + \
                       lines are now.",
         effect: Effect::Reads,
+        needs: &[Need::Content, Need::Present],
         idempotent: true,
         parameters: &[required("name", Shape::Text, NAME)],
         run: named::diff,
@@ -188,6 +229,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Show the last known state of the workspace, what changed since, what a snapshot would leave out, \
                       and the runs that are going on.",
         effect: Effect::Reads,
+        needs: &[Need::Present],
         idempotent: true,
         parameters: &[],
         run: record::status,
@@ -198,6 +240,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         description: "Show the commands of a recorded run with their exit status, newest last, and the snapshots taken \
                       meanwhile. Without a run the latest of this workspace.",
         effect: Effect::Reads,
+        needs: &[],
         idempotent: true,
         parameters: &[
             optional("run", Shape::Text, "A run's id or label; @latest by default."),
@@ -212,6 +255,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
         title: "Who changed a file",
         description: "Show which command, run and prompt last changed a file, and where each line comes from.",
         effect: Effect::Reads,
+        needs: &[Need::Content, Need::Present],
         idempotent: true,
         parameters: &[
             PATH,
@@ -230,6 +274,7 @@ pub(crate) const OPERATIONS: &[Operation] = &[
                       command: what one command of a run did. Conflicts are named and nothing is guessed. dry_run \
                       only tells.",
         effect: Effect::Overwrites,
+        needs: &[Need::Present],
         idempotent: false,
         parameters: &[
             optional("step", Shape::Text, "@turn-N, or the snapshot at which the step began."),

@@ -4,15 +4,19 @@
 //! and what differs after it are that command's changes. So names, blame and undo work as they do for runs. Nothing is
 //! recorded twice, however often it is told.
 
+mod broken_off;
+mod called;
 mod memory;
+mod news;
 mod put_back;
 mod record;
 mod unhooked;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, SnapshotTaken, What};
-use belay_store::{Change, FileType, Kind as EntryKind, LockMode, Scope};
+use belay_store::{Change, FileType, Kind as EntryKind, Lock, LockMode, Scope};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -21,7 +25,9 @@ use crate::snapshot::SnapshotRequest;
 use crate::workspace::{Work, Workspace};
 use memory::{Memory, OpenCall};
 
+pub use broken_off::BrokenOff;
 pub use memory::Missed;
+pub(crate) use memory::overwrite;
 pub use unhooked::Unhooked;
 
 /// Something that an agent told.
@@ -81,25 +87,62 @@ const PREVIEW_CHARS_MAX: usize = 160;
 /// Paths of one tool call that are recorded; what changes more is told as directories by the log anyway.
 const CHANGES_MAX: usize = 20_000;
 
+/// How long one waits for whoever is being heard; agents give up on their hooks soon after.
+const TURN_WAIT: Duration = Duration::from_secs(15);
+/// How often one looks whether it is over.
+const TURN_LOOK: Duration = Duration::from_millis(2);
+
 /// How a word is heard.
 #[derive(Clone, Copy)]
 struct Ear<'a> {
     work: Work<'a>,
     /// It is known that the files are as in the latest snapshot.
     unchanged: bool,
+    /// Whoever was told it first was killed, maybe after it had written something of it down.
+    again: bool,
 }
 
 impl Workspace<'_> {
     /// Takes in what an agent told.
     pub fn hear(&self, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
+        self.take_up(work)?;
         self.hear_after(word, false, work)
+    }
+
+    /// The right to change what is remembered of conversations.
+    fn turn_to_speak(&self) -> Result<Lock> {
+        let lock = self.file("agents.lock");
+        let deadline = Instant::now() + TURN_WAIT;
+        loop {
+            let held = self.home.disk().lock(&lock, LockMode::Exclusive, false).map_err(Error::disk("lock", &lock))?;
+            match held {
+                Some(held) => return Ok(held),
+                // Whoever holds it may be stopped for good, and an agent waits for us.
+                None if Instant::now() > deadline => return Err(Error::Unheard { seconds: TURN_WAIT.as_secs() }),
+                None => std::thread::sleep(TURN_LOOK),
+            }
+        }
+    }
+
+    /// Whether somebody is being heard at this moment.
+    pub fn is_hearing(&self) -> Result<bool> {
+        let lock = self.file("agents.lock");
+        let held = self.home.disk().lock(&lock, LockMode::Exclusive, false).map_err(Error::disk("lock", &lock))?;
+        Ok(held.is_none())
     }
 
     /// The same, some time after it was told; `unchanged` says that at that time the files were as in the latest snapshot.
     pub(crate) fn hear_after(&self, word: &AgentWord, unchanged: bool, work: Work<'_>) -> Result<Heard> {
-        let ear = Ear { work, unchanged };
-        let lock = self.file("agents.lock");
-        let _held = self.home.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        self.listen(word, Ear { work, unchanged, again: false })
+    }
+
+    /// The same for a word of which somebody may have written something down before it was killed.
+    pub(crate) fn hear_again(&self, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
+        self.listen(word, Ear { work, unchanged: true, again: true })
+    }
+
+    fn listen(&self, word: &AgentWord, ear: Ear<'_>) -> Result<Heard> {
+        let _held = self.turn_to_speak()?;
         let mut memory = Memory::read(self, &word.session)?;
         let now = self.home.options.clock.now();
         if memory.has_heard(word, now) {
@@ -119,6 +162,7 @@ impl Workspace<'_> {
     }
 
     fn hear_prompt(&self, memory: &mut Memory, word: &AgentWord, prompt: &str, ear: Ear<'_>) -> Result<Heard> {
+        let broken_off = self.broken_off()?;
         self.begin_session(memory, word)?;
         let turns = self.timeline()?.snapshots().iter().filter_map(|snapshot| snapshot.cause.turn).max();
         let turn = turns.unwrap_or_default() + 1;
@@ -133,8 +177,12 @@ impl Workspace<'_> {
             cause: Cause { trigger: Some(shown), ..memory.cause() },
             ..SnapshotRequest::default()
         };
+        let begun = Instant::now();
         let snapshot = self.snapshot(&request, ear.work)?.snapshot;
-        self.write_down(memory, vec![told(&snapshot, None)], false)?;
+        let mut events = vec![told(&snapshot, None, begun.elapsed())];
+        events
+            .extend(broken_off.map(|broken| Event::new(At::from(snapshot.created_at), What::Degraded(broken.said()))));
+        self.write_down(memory, events, false)?;
         Ok(Heard { turn: memory.turn, snapshot: Some(snapshot), again: false })
     }
 
@@ -149,12 +197,15 @@ impl Workspace<'_> {
     fn hear_start(&self, memory: &mut Memory, word: &AgentWord, call: [&String; 3], ear: Ear<'_>) -> Result<Heard> {
         let [id, tool, what] = call;
         self.begin_session(memory, word)?;
-        memory.commands += 1;
-        let number = memory.commands;
-        let snapshot = self.if_changed(memory, Some(number), &format!("before {tool}: {what}"), ear)?;
-        let at = At::from(self.home.options.clock.now());
         let argv: Vec<Raw> =
             [tool, what].into_iter().filter(|word| !word.is_empty()).map(|w| Raw::from(w.as_str())).collect();
+        let written = if ear.again { self.last_written(memory)? } else { None };
+        let is_written = written.as_ref().is_some_and(|(_, last)| *last == argv);
+        memory.commands = written.map_or(memory.commands, |(last, _)| last) + u64::from(!is_written);
+        let number = memory.commands;
+        let begun = Instant::now();
+        let snapshot = self.if_changed(memory, memory.number_of(number), &format!("before {tool}: {what}"), ear)?;
+        let at = At::from(self.home.options.clock.now());
         let exec = Exec {
             command: number,
             parent: None,
@@ -166,8 +217,9 @@ impl Workspace<'_> {
             cwd: raw(self.path()),
             cut: false,
         };
-        let mut events = vec![Event::new(at, What::Exec(exec))];
-        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None)));
+        let mut events = Vec::new();
+        events.extend((!is_written).then(|| Event::new(at, What::Exec(exec))));
+        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None, begun.elapsed())));
         memory.open.push(OpenCall { id: id.clone(), number, at: at.timestamp(), what: format!("{tool}: {what}") });
         self.write_down(memory, events, false)?;
         Ok(Heard { snapshot, turn: memory.turn, again: false })
@@ -177,7 +229,9 @@ impl Workspace<'_> {
         self.begin_session(memory, word)?;
         let Some(call) = memory.close(id) else { return self.hear_other(memory, "a tool call", ear) };
         let before = self.timeline()?.latest().cloned();
-        let snapshot = self.if_changed(memory, Some(call.number), &call.what, ear)?;
+        // The call was over before it was told of, and so before what is captured now.
+        let (now, begun) = (self.home.options.clock.now(), Instant::now());
+        let snapshot = self.if_changed(memory, memory.number_of(call.number), &call.what, ear)?;
         let mut events = Vec::new();
         if let (Some(before), Some(after)) = (&before, &snapshot) {
             // Where several are under way nobody can tell whose it is.
@@ -188,9 +242,8 @@ impl Workspace<'_> {
             let at = At::from_unix_nanos(after.created_at.as_nanosecond() - 1);
             events.extend(told.take(CHANGES_MAX).map(|change| Event::new(at, What::File(change_of(change, by)))));
         }
-        let now = self.home.options.clock.now();
         let duration_ns = u64::try_from(now.duration_since(call.at).as_nanos()).unwrap_or_default();
-        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, Some(call.number))));
+        events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, Some(call.number), begun.elapsed())));
         let exit = Exit { command: call.number, pid: 0, ended: Ended::Code(i32::from(failed)), duration_ns };
         events.push(Event::new(At::from(now), What::Exit(exit)));
         self.write_down(memory, events, false)?;
@@ -210,8 +263,9 @@ impl Workspace<'_> {
             cause: Cause { trigger: Some("the end of the turn".to_owned()), ..memory.cause() },
             ..SnapshotRequest::default()
         };
+        let begun = Instant::now();
         let snapshot = self.snapshot(&request, ear.work)?.snapshot;
-        self.write_down(memory, vec![told(&snapshot, None)], true)?;
+        self.write_down(memory, vec![told(&snapshot, None, begun.elapsed())], true)?;
         self.update_session(memory, &snapshot)?;
         Ok(Heard { snapshot: Some(snapshot), turn: memory.turn, again: false })
     }
@@ -243,19 +297,21 @@ impl Workspace<'_> {
     }
 }
 
-fn told(snapshot: &Snapshot, command: Option<u64>) -> Event {
+fn told(snapshot: &Snapshot, command: Option<u64>, took: Duration) -> Event {
+    let turn = snapshot.cause.turn.filter(|_| snapshot.kind == Kind::Turn);
     let taken = SnapshotTaken {
         snapshot: Some(snapshot.id.clone()),
         kind: snapshot.kind.name().to_owned(),
         origin: "auto".to_owned(),
-        name: snapshot.label.clone(),
+        name: snapshot.label.clone().or(turn.map(|turn| format!("@turn-{turn}"))),
         slot: snapshot.slot,
         files: snapshot.files,
         stored_bytes: snapshot.size_delta,
-        took_us: 0,
+        took_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         by_dirty_set: false,
         command,
         root: Some(snapshot.root.to_hex()),
+        gaps: snapshot.gaps,
         failed: None,
     };
     Event::new(At::from(snapshot.created_at), What::Snapshot(taken))

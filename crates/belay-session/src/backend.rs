@@ -6,14 +6,16 @@
 mod archive;
 mod beside;
 mod btrfs;
+mod slots;
 mod told;
 mod zfs;
 
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use belay_store::{Captured, Cloned, CopyPlace, Manifest, NativeCopy, Root, Slot, Whole, capture_copy};
+use belay_store::{Captured, Cloned, CopyPlace, FileLock, Manifest, NativeCopy, Root, Slot, Whole, capture_copy};
 
 use self::archive::Archive;
 use crate::error::{Error, Result};
@@ -23,7 +25,7 @@ use crate::snapshot::Look;
 use crate::timeline::Timeline;
 use crate::workspace::{Work, Workspace};
 
-pub(crate) use beside::beside;
+pub(crate) use beside::{beside, place_after};
 
 /// What a user may ask for: one backend, or the best that works here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +67,8 @@ pub(crate) trait Native: Sync {
     fn refusal(&self, workspace: &Path) -> Option<String>;
     /// Where a copy of that name will hold the workspace, and what the filesystem will call it.
     fn place(&self, workspace: &Path, id: &str) -> io::Result<(CopyPlace, String)>;
-    /// Makes the copy.
-    fn make(&self, workspace: &Path, copy: &NativeCopy) -> io::Result<()>;
+    /// Makes the copy; a program that is started for it keeps `held` open.
+    fn make(&self, workspace: &Path, copy: &NativeCopy, held: Option<&File>) -> io::Result<()>;
     /// Removes the copy, or what is there of it; none is no error.
     fn remove(&self, copy: &NativeCopy) -> io::Result<()>;
     /// Every path that differs between two copies, directories with an entry that came or went among them, but not what
@@ -193,9 +195,12 @@ impl Workspace<'_> {
         let whole = Whole { device: own.map_err(Error::path("examine", self.path()))?.dev };
         // What changes from here on is in no snapshot, whenever that is read.
         let since = Some(belay_sys::now());
-        let captured = native
-            .make(self.path(), &copy)
-            .and_then(|()| Root::open(&path))
+        let make = || {
+            let held = making.lock_for_another()?;
+            native.make(self.path(), &copy, held.as_ref().map(FileLock::file))
+        };
+        let captured = make()
+            .and_then(|()| self.open_copy(&path))
             .map_err(Error::path("snapshot", self.path()))
             .and_then(|root| {
                 let told = if look.dirty.is_none() { self.told(native, &copy, &root)? } else { None };
@@ -204,6 +209,17 @@ impl Workspace<'_> {
                 self.with_options(look, work, |options| capture_copy(store, options, making, &whole))
             });
         Ok(Kept { captured: self.or_discard(captured, &copy)?, cloned: None })
+    }
+
+    /// Opens a copy that a filesystem made; an error if it hides what the workspace shows.
+    fn open_copy(&self, path: &Path) -> io::Result<Root> {
+        let root = Root::open(path)?;
+        let tells = |root: &Root| root.dir_path_only(b"").and_then(|dir| dir.tells_xattrs());
+        if tells(self.root())? && !tells(&root)? {
+            // They would be missing from the tree, and a rollback would take them away.
+            return Err(io::Error::other("the snapshot does not show extended attributes"));
+        }
+        Ok(root)
     }
 
     /// Gives up a copy that nothing came of, or that turned out to be the same as another.

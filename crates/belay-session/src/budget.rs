@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use belay_store::weigh;
 
+use crate::config::Settings;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::identity::Index;
@@ -38,16 +39,23 @@ const HISTORY_SHARE: u64 = 5;
 /// Thinning goes this part of the limit below it, so that the next snapshot need not thin again.
 const SLACK_SHARE: u64 = 20;
 
+impl Home {
+    /// The store's size, and the limit that these settings set.
+    pub fn budget(&self, settings: &Settings) -> Result<Budget> {
+        let used_bytes = self.store().stored_bytes()?;
+        let free_bytes = self.disk().free_bytes().map_err(Error::disk("measure", "store"))?;
+        let percent = settings.number("snapshots.retention.budget_free_percent");
+        // What the store holds counts as free, or the limit would shrink as the store grows.
+        let share = (u128::from(free_bytes) + u128::from(used_bytes)) * u128::from(percent) / 100;
+        let limit_bytes = settings.number("snapshots.retention.budget").min(share as u64);
+        Ok(Budget { used_bytes, limit_bytes, free_bytes })
+    }
+}
+
 impl Workspace<'_> {
     /// The store's size and limit.
     pub fn budget(&self) -> Result<Budget> {
-        let used_bytes = self.home.store().stored_bytes()?;
-        let free_bytes = self.home.disk().free_bytes().map_err(Error::disk("measure", "store"))?;
-        let percent = self.settings.number("snapshots.retention.budget_free_percent");
-        // What the store holds counts as free, or the limit would shrink as the store grows.
-        let share = (u128::from(free_bytes) + u128::from(used_bytes)) * u128::from(percent) / 100;
-        let limit_bytes = self.settings.number("snapshots.retention.budget").min(share as u64);
-        Ok(Budget { used_bytes, limit_bytes, free_bytes })
+        self.home.budget(&self.settings)
     }
 
     /// Brings the store within its budget; when the disk is full, frees a quarter of it all the same.

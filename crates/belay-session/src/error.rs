@@ -35,6 +35,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// Somebody else was being heard for too long.
+    #[error("another hook, or the helper, has been at work for {seconds} seconds and keeps this one waiting")]
+    Unheard {
+        /// How long one waited.
+        seconds: u64,
+    },
     /// Whoever asked for bytes could not take them.
     #[error("write the output")]
     Output(#[source] io::Error),
@@ -290,6 +296,9 @@ pub enum Error {
     /// The snapshot before the run could not be taken, so nothing was run.
     #[error("the snapshot before the run failed, so nothing was run: {0}")]
     NoPreRun(String),
+    /// Somebody stopped the run before its command began.
+    #[error("interrupted before the command began")]
+    RunInterrupted,
     /// The command cannot be confined as asked for, so nothing was run.
     #[error("the command cannot be confined, so nothing was run: {why}")]
     Confinement {

@@ -108,6 +108,13 @@ pub(crate) struct Seen {
     pub(crate) since: Option<(Base, Vec<Vec<u8>>)>,
 }
 
+impl Seen {
+    /// How many paths changed since the capture; none if nobody can tell.
+    pub(crate) fn changed(&self) -> Option<u64> {
+        self.since.as_ref().map(|(_, paths)| paths.len() as u64)
+    }
+}
+
 impl fmt::Debug for Eyes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Eyes").field(&self.source()).finish()

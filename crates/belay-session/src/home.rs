@@ -116,6 +116,8 @@ impl Home {
         for place in dir.ancestors().filter_map(Place::look) {
             let Some((identity, arrival)) = recognise(&index.known, &place, &Place::look) else { continue };
             self.check_apart(&place)?;
+            // Before it is recorded, so that whoever is interrupted here finds it moved once more.
+            self.follow(&arrival, &place)?;
             let place =
                 if arrival == Arrival::Known { self.settle(identity, place)? } else { self.adopt(identity, place)? };
             return Workspace::open(self, identity.id.clone(), place, arrival, sources).map(Some);
@@ -177,7 +179,16 @@ impl Home {
             }
             None => Some(Identity::new(result.0.clone(), &place, created_at)),
         })?;
+        self.follow(&result.1, &place)?;
         Workspace::open(self, result.0, place, result.1, sources)
+    }
+
+    /// Finds what filesystems keep of a workspace again after it was moved.
+    fn follow(&self, arrival: &Arrival, place: &Place) -> Result<()> {
+        if let Arrival::Moved { from } = arrival {
+            self.store.relocate_copies(&|path| crate::backend::place_after(path, from, &place.path))?;
+        }
+        Ok(())
     }
 
     /// The known workspace of that id, if its directory is still there.

@@ -7,6 +7,7 @@
 //! - Nothing in a workspace is changed before what is there is captured and named in the timeline.
 //! - What the workspace itself says (its `belay.toml`) can only strengthen its protection until it is trusted.
 
+mod aftermath;
 mod agent;
 mod archive;
 mod backend;
@@ -59,7 +60,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use agent::{AgentDeed, AgentWord, Heard, Missed, Unhooked};
+pub use agent::{AgentDeed, AgentWord, BrokenOff, Heard, Missed, Unhooked};
 pub use archive::Packing;
 pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
@@ -86,13 +87,13 @@ pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use recover::Interrupted;
-pub use resident::{Letter, Residence, Resident, Standing, Told, Want, reside};
+pub use resident::{Hung, Letter, Residence, Resident, Standing, Told, Unheard, Want, end_hung, reside};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
-    TerminalSize, ask_run, inherited, lead_session, supervise,
+    Step, TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
 };
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
@@ -108,6 +109,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, on_interrupt, survive_terminal, suspend_job,
-    suspend_self, terminal_size, wait_readable,
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt,
+    survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
 };

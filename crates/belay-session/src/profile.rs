@@ -13,13 +13,16 @@ use belay_jail::{Access, Grant, Identity, Limits, Network, Policy};
 pub use explain::{Subject, Why};
 pub use text::ProfileError;
 
-const BUILT_IN: [(&str, &str); 10] = [
+const BUILT_IN: [(&str, &str); 13] = [
     ("claude", include_str!("profile/built_in/claude.toml")),
     ("codex", include_str!("profile/built_in/codex.toml")),
+    ("copilot", include_str!("profile/built_in/copilot.toml")),
+    ("cursor", include_str!("profile/built_in/cursor.toml")),
     ("default", include_str!("profile/built_in/default.toml")),
     ("gemini", include_str!("profile/built_in/gemini.toml")),
     ("go", include_str!("profile/built_in/go.toml")),
     ("node", include_str!("profile/built_in/node.toml")),
+    ("opencode", include_str!("profile/built_in/opencode.toml")),
     ("python", include_str!("profile/built_in/python.toml")),
     ("rust", include_str!("profile/built_in/rust.toml")),
     ("shell", include_str!("profile/built_in/shell.toml")),
@@ -27,7 +30,7 @@ const BUILT_IN: [(&str, &str); 10] = [
 ];
 
 /// Programs and the profile that suits them, if nobody says which.
-const SUITS: [(&str, &str); 31] = [
+const SUITS: [(&str, &str); 34] = [
     ("aider", "python"),
     ("bash", "shell"),
     ("bun", "node"),
@@ -35,7 +38,9 @@ const SUITS: [(&str, &str); 31] = [
     ("claude", "claude"),
     ("codex", "codex"),
     ("conda", "python"),
+    ("copilot", "copilot"),
     ("corepack", "node"),
+    ("cursor-agent", "cursor"),
     ("deno", "node"),
     ("fish", "shell"),
     ("gemini", "gemini"),
@@ -44,6 +49,7 @@ const SUITS: [(&str, &str); 31] = [
     ("node", "node"),
     ("npm", "node"),
     ("npx", "node"),
+    ("opencode", "opencode"),
     ("pip", "python"),
     ("pip3", "python"),
     ("pnpm", "node"),

@@ -189,6 +189,7 @@ impl Workspace<'_> {
 
     fn remove(&self, ids: &[String], why: Why) -> Result<Pruned> {
         let deleted = delete_records(self.home, &self.id, ids, why)?;
+        self.show_slots(&*self.timeline()?);
         let freed_bytes = if deleted.is_empty() { 0 } else { self.home.gc(false)?.report.freed_bytes };
         Ok(Pruned { deleted, freed_bytes })
     }

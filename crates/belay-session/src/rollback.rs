@@ -253,6 +253,9 @@ impl Workspace<'_> {
         };
         self.record(&intent, applied.changed, false)?;
         intent.clear(disk, &self.id)?;
+        if applied.changed > 0 {
+            self.leave_news(&intent, applied.changed, &mut plan.steps.paths());
+        }
         Ok(applied)
     }
 

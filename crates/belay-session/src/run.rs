@@ -1,6 +1,6 @@
 //! A run: one supervisor process that holds tracer, journal, terminal and snapshots, and one loop over what wakes it.
 //!
-//! - The record is durable before the command exists; the pre-run snapshot before its first instruction.
+//! - The record and the pre-run snapshot are durable before the command's first instruction; one that is held ends with us.
 //! - The command is held until the tracer is attached, so that nothing runs unseen.
 //! - Nobody holds the run up: snapshots are taken on a thread beside it, clients are let go when they stop listening.
 
@@ -10,11 +10,13 @@ mod client;
 mod confine;
 mod console;
 mod control;
+mod gaps;
 mod halt;
 mod held;
 mod journal;
 mod lost;
 mod passers;
+mod progress;
 mod record;
 mod refusals;
 mod seat;
@@ -41,15 +43,16 @@ use crate::workspace::Workspace;
 
 use supervisor::Supervisor;
 
-pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run};
+pub use agent::{AgentAnswer, AgentCall, Answerer, ask_run, talk_to_run};
 pub use client::{RunClient, inherited};
 pub(crate) use confine::policy_at;
+pub use confine::try_cgroup;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub(crate) use still::Still;
-pub use wire::{Answer, Deed, Farewell, Frame, Request};
+pub use wire::{Answer, Deed, Farewell, Frame, Request, Step};
 pub(crate) use wire::{read_frame, write_text};
 
 /// Whatever wakes the loop.
@@ -143,7 +146,8 @@ impl Workspace<'_> {
             because: None,
             totals: RunTotals::default(),
         };
-        // The supervisor makes it durable beside other work, before the command exists.
+        record.make_room(home.disk());
+        // The supervisor makes it durable beside other work, before the command does anything.
         record.save(home.disk(), false)?;
         record.mark(home.disk())?;
         Ok(record)

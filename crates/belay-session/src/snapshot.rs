@@ -160,6 +160,16 @@ impl Layered {
 impl Workspace<'_> {
     /// Takes a snapshot.
     pub fn snapshot(&self, request: &SnapshotRequest, work: Work<'_>) -> Result<Taken> {
+        self.snapshot_then(request, work, |_| {})
+    }
+
+    /// Takes a snapshot; `taken` hears of it as soon as it is durable, before the store is made ready for the next one.
+    pub fn snapshot_then(
+        &self,
+        request: &SnapshotRequest,
+        work: Work<'_>,
+        taken: impl FnOnce(&Snapshot),
+    ) -> Result<Taken> {
         if let Some(layer) = self.settings.disabled_by() {
             return Err(Error::Disabled { origin: layer.name().to_owned() });
         }
@@ -191,6 +201,7 @@ impl Workspace<'_> {
                 return Err(error);
             }
         };
+        taken(&snapshot);
         let arrival = self.notice_copy(&before, &captured)?;
         let files_read = captured.files_read;
         self.remember(&captured);
@@ -319,6 +330,7 @@ impl Workspace<'_> {
             copy.map(|copy| self.describe(copy, &snapshot)).transpose()?;
             Ok(vec![Record::Snapshot(Box::new(snapshot))])
         })?;
+        self.show_slots(&timeline);
         Ok(timeline.latest().expect("a snapshot was just published").clone())
     }
 

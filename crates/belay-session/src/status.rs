@@ -33,6 +33,8 @@ pub struct Status {
     pub uncaptured: Changes,
     /// What a snapshot taken now would lack.
     pub unprotected: Vec<Unprotected>,
+    /// Who switched snapshots off, if somebody did.
+    pub disabled: Option<String>,
     /// The store's size and limit.
     pub budget: Budget,
     /// Interrupted rollbacks that were dealt with just now.
@@ -87,6 +89,7 @@ impl Workspace<'_> {
             changes,
             uncaptured,
             unprotected: unprotected.collect(),
+            disabled: self.settings.disabled_by().map(|layer| layer.name().to_owned()),
             budget: self.budget()?,
             recovered,
             damage: timeline.damage().to_vec(),

@@ -19,6 +19,9 @@ use crate::tree::{Content, Entry, Kind, Meta, Node, Segment};
 const WHOLE_BYTES_MAX: u64 = 4 << 20;
 /// Holes cost nothing, but lengths are added up.
 const LENGTH_BYTES_MAX: u64 = 1 << 60;
+/// Names, links and attributes are kept in memory until the tree is whole. So much is ten times what a tree as large as the limits
+/// allow has of them.
+const NAMES_BYTES_MAX: u64 = 256 << 20;
 /// At least twice the largest chunk.
 const WINDOW_BYTES: usize = 8 << 20;
 
@@ -32,19 +35,21 @@ pub struct Assembly<'a> {
     bytes: u64,
     /// Of all files, holes included.
     length: u64,
+    /// Of names, links and attributes.
+    names: u64,
     window: Vec<u8>,
 }
 
 impl<'a> Assembly<'a> {
     /// An empty tree, whose objects go into the batch.
     pub fn new(store: &'a Store, batch: &'a Batch<'a>, limits: Limits) -> Assembly<'a> {
-        let (entries, links) = (BTreeMap::new(), HashMap::new());
-        Assembly { store, worker: batch.worker(), limits, entries, links, bytes: 0, length: 0, window: Vec::new() }
+        let (entries, links, window) = (BTreeMap::new(), HashMap::new(), Vec::new());
+        Assembly { store, worker: batch.worker(), limits, entries, links, bytes: 0, length: 0, names: 0, window }
     }
 
     /// Stores a file of `size` bytes, of which `from` yields those in the extents (offset and length) and the rest are holes.
     pub fn file(&mut self, size: u64, extents: &[(u64, u64)], from: &mut dyn Read) -> Result<Kind> {
-        let data: u64 = extents.iter().map(|(_, len)| len).sum();
+        let data = extents.iter().fold(0, |sum: u64, (_, len)| sum.saturating_add(*len));
         self.bytes = self.bytes.saturating_add(data);
         self.length = self.length.saturating_add(size);
         if self.length > LENGTH_BYTES_MAX {
@@ -130,15 +135,24 @@ impl<'a> Assembly<'a> {
     /// Puts an entry at a path beneath the root; the empty path is the root itself. A directory's kind is made up later.
     pub fn put(&mut self, path: &[u8], meta: Meta, kind: Kind) -> Result<()> {
         check(path)?;
-        if self.entries.len() as u64 >= self.limits.entries_max {
-            return Err(Error::Invalid(format!("it holds more than {} entries", self.limits.entries_max)));
-        }
+        self.count(self.entries.len())?;
+        let text = if let Kind::Symlink(text) = &kind { text.len() } else { 0 };
+        let attributes: usize = meta.xattrs.iter().map(|(name, value)| name.len() + value.len()).sum();
+        self.names = charge(self.names, path.len() + text + attributes)?;
         if path.is_empty() && !matches!(kind, Kind::Dir { .. }) {
             return Err(Error::Invalid("its root is not a directory".into()));
         }
         match self.entries.insert(path.to_vec(), (meta, kind)) {
             Some(_) => Err(Error::Invalid(format!("{} comes twice", printable(path)))),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses one more entry where there are so many.
+    fn count(&self, entries: usize) -> Result<()> {
+        match entries as u64 >= self.limits.entries_max {
+            true => Err(Error::Invalid(format!("it holds more than {} entries", self.limits.entries_max))),
+            false => Ok(()),
         }
     }
 
@@ -182,7 +196,8 @@ impl<'a> Assembly<'a> {
     fn tree(&mut self) -> Result<Entry> {
         let mut inside: HashMap<Vec<u8>, Vec<Entry>> = HashMap::new();
         let mut entries = std::mem::take(&mut self.entries);
-        for dir in missing_dirs(&entries)? {
+        for dir in missing_dirs(&entries, self.names)? {
+            self.count(entries.len())?;
             let meta = Meta { mode: 0o755, ..Meta::default() };
             entries.insert(dir, (meta, Kind::empty_dir(self.store.algorithm())));
         }
@@ -211,8 +226,15 @@ impl<'a> Assembly<'a> {
     }
 }
 
-/// The directories that paths lie in and nobody put; fails if one of them is something else.
-fn missing_dirs(entries: &BTreeMap<Vec<u8>, (Meta, Kind)>) -> Result<Vec<Vec<u8>>> {
+/// Adds to what names, links and attributes take.
+fn charge(so_far: u64, bytes: usize) -> Result<u64> {
+    let all = so_far.saturating_add(bytes as u64);
+    let much = || Error::Invalid(format!("its names and attributes take more than {NAMES_BYTES_MAX} bytes"));
+    if all > NAMES_BYTES_MAX { Err(much()) } else { Ok(all) }
+}
+
+/// The directories that paths lie in and nobody put; fails if one of them is something else, or if they are too long.
+fn missing_dirs(entries: &BTreeMap<Vec<u8>, (Meta, Kind)>, mut names: u64) -> Result<Vec<Vec<u8>>> {
     let mut missing = std::collections::BTreeSet::new();
     if !entries.contains_key(&Vec::new()) {
         missing.insert(Vec::new());
@@ -226,7 +248,10 @@ fn missing_dirs(entries: &BTreeMap<Vec<u8>, (Meta, Kind)>) -> Result<Vec<Vec<u8>
                     let (path, dir) = (printable(path), printable(dir));
                     return Err(Error::Invalid(format!("{path} lies in {dir}, which is no directory")));
                 }
-                None => drop(missing.insert(dir.to_vec())),
+                None => {
+                    names = charge(names, dir.len())?;
+                    missing.insert(dir.to_vec());
+                }
             }
             dir = split(dir).0;
         }

@@ -87,4 +87,4 @@ pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, Witness, repair, verify};
 pub use weigh::{HeavyPath, Weight, heaviest, weigh};
 
-pub use belay_sys::{FileType, Root, Stat, Time};
+pub use belay_sys::{FileLock, FileType, Root, Stat, Time};

@@ -7,6 +7,8 @@
 
 mod clone;
 mod frames;
+mod give;
+mod moved;
 mod pointer;
 mod shed;
 
@@ -19,9 +21,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, RwLock};
 
-use belay_sys::Root;
+use belay_sys::{FileLock, LockKind, Root};
 
 pub use clone::{Cloned, Slot};
+pub(crate) use give::{GIVEN_BYTES_MIN, Given};
 pub use pointer::Frame;
 pub(crate) use pointer::Pointer;
 pub use shed::remove_copy;
@@ -192,7 +195,7 @@ pub(crate) struct Copies {
 }
 
 impl Copies {
-    /// Reads the list of copies again; a record never changes, so those that are known are not read.
+    /// Reads the list of copies again; a record changes only when its copy was moved, so the others are not read.
     pub(crate) fn reload(&self, disk: &dyn Disk) -> Result<()> {
         let listed = disk.list(COPIES).map_err(Error::disk("list", COPIES))?;
         if listed.is_empty() && self.held.read().expect("no holder panics").is_empty() {
@@ -201,12 +204,18 @@ impl Copies {
         let known = self.held.read().expect("no holder panics").clone();
         let (mut held, mut damaged) = (HashMap::new(), Vec::new());
         for id in listed.iter().filter_map(|(name, _)| name.strip_suffix(KEPT)) {
-            if let Some(known) = known.get(id) {
+            let known = known.get(id);
+            if let Some(known) = known.filter(|known| known.exists()) {
                 held.insert(id.to_owned(), Arc::clone(known));
                 continue;
             }
             match read_record(disk, id, KEPT) {
                 Ok(copy) => {
+                    // It is out of sight and not known to be elsewhere; what of it is open can still be read.
+                    if let Some(known) = known.filter(|known| known.copy == copy) {
+                        held.insert(id.to_owned(), Arc::clone(known));
+                        continue;
+                    }
                     let path = path_of(disk, &copy.place);
                     held.insert(
                         id.to_owned(),
@@ -226,6 +235,10 @@ impl Copies {
 
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Held>> {
         self.held.read().expect("no holder panics").get(id).cloned()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.read().expect("no holder panics").is_empty()
     }
 
     /// All copies, in the order of their ids.
@@ -331,6 +344,12 @@ impl Making<'_> {
     /// Where the copy of the workspace's directory is.
     pub fn path(&self) -> PathBuf {
         path_of(self.store.disk().as_ref(), &self.copy.place).expect("it was checked when the copy was announced")
+    }
+
+    /// The store's lock once more, for a program that may outlive this process: as long as it has that open, gc waits.
+    pub fn lock_for_another(&self) -> io::Result<Option<FileLock>> {
+        let Some(home) = self.store.disk().path() else { return Ok(None) };
+        belay_sys::lock_file(File::options().read(true).open(home.join(LOCK))?, LockKind::Shared).map(Some)
     }
 
     /// Lets the copy count; everything in it is durable.

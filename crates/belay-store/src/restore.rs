@@ -177,8 +177,9 @@ pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>
     // What the plan was made from is not needed to carry it out.
     store.forget();
     let hands = Hands::new(options.faults);
-    let mut work =
-        Work { store, root, options, hands: &hands, as_root: belay_sys::is_root(), layout: Layout::new(plan) };
+    let (as_root, layout) = (belay_sys::is_root(), Layout::new(plan));
+    let can_share = AtomicBool::new(store.has_copies()?);
+    let mut work = Work { store, root, options, hands: &hands, as_root, can_share, layout };
     let applied = work.run();
     if hands.died() { Err(Error::Interrupted) } else { applied }
 }
@@ -190,6 +191,8 @@ struct Work<'a> {
     options: &'a ApplyOptions<'a>,
     hands: &'a Hands<'a>,
     as_root: bool,
+    /// Whether a file may share the blocks of a copy, as far as is known.
+    can_share: AtomicBool,
     layout: Layout<'a>,
 }
 

@@ -17,7 +17,7 @@ use crate::stat::FileType;
 
 mod changed;
 
-pub use changed::changed_since;
+pub use changed::{changed_since, has_subvolume_named};
 
 /// The group of all ioctls of btrfs.
 const GROUP: u8 = 0x94;

@@ -77,6 +77,17 @@ impl Cgroup {
         self.doors()?.iter().try_for_each(|mut door| door.write_all(pid.to_string().as_bytes()))
     }
 
+    /// Its directory, for a process that is to be born in it.
+    pub fn directory(&self) -> io::Result<File> {
+        File::open(&self.path)
+    }
+
+    /// Moves a process that was born here to where the older hierarchies have it, if they are needed.
+    pub fn add_to_older(&self, pid: u32) -> io::Result<()> {
+        let mut doors = self.older.iter().map(|directory| directory.join("cgroup.procs"));
+        doors.try_for_each(|door| fs::write(door, pid.to_string()))
+    }
+
     /// The processes in it and in the groups beneath.
     pub fn pids(&self) -> io::Result<Vec<u32>> {
         let mut found = Vec::new();

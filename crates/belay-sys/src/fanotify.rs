@@ -98,10 +98,20 @@ pub struct Notices<'a> {
     rest: &'a [u8],
 }
 
-impl Notices<'_> {
+impl<'a> Notices<'a> {
     /// No notices.
     pub fn none() -> Self {
         Notices { rest: &[] }
+    }
+
+    /// Notices that were put aside.
+    pub fn of(bytes: &'a [u8]) -> Self {
+        Notices { rest: bytes }
+    }
+
+    /// The bytes of those that are left, for [`Notices::of`].
+    pub fn bytes(&self) -> &'a [u8] {
+        self.rest
     }
 
     /// Whether there is none left.

@@ -1,7 +1,8 @@
 //! Watches on directories: what happens to their entries, without who did it.
 //!
-//! Invariants: a directory is watched through its open handle, so that no link on the way can lead elsewhere; events come in
+//! Invariants: a directory is watched through its open handle or by its name in one, so that no link on the way can lead elsewhere; events come in
 //! the order in which they happened; [`Notice::Overflow`] stands where some are missing.
+#![allow(unsafe_code)]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -16,6 +17,36 @@ pub const LINK_IN_THE_WAY: i32 = libc::ELOOP;
 const HEADER_BYTES: usize = 16;
 /// Room for some thousand events; much less would mean many calls, more would be touched for nothing.
 const READ_BYTES: usize = 64 * 1024;
+
+/// What is told of the entries of a directory.
+const CHANGES: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::MODIFY)
+    .union(WatchFlags::CLOSE_WRITE)
+    .union(WatchFlags::ATTRIB)
+    .union(WatchFlags::EXCL_UNLINK);
+
+/// A working directory of the thread that made it, and of no other.
+#[derive(Debug)]
+pub struct Stand(());
+
+impl Stand {
+    /// Gives this thread a working directory of its own, for as long as it lives; refused in some containers.
+    pub fn new() -> io::Result<Stand> {
+        // SAFETY: this thread no longer shares its working directory and its mask of file modes; no memory is involved.
+        match unsafe { libc::unshare(libc::CLONE_FS) } {
+            0 => Ok(Stand(())),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Goes to an open directory.
+    pub fn go_to(&mut self, dir: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(rustix::process::fchdir(dir)?)
+    }
+}
 
 /// A queue of events about watched directories.
 #[derive(Debug)]
@@ -70,17 +101,19 @@ impl Inotify {
 
     /// Watches the open directory; the same directory has the same watch, under whatever name it was opened.
     pub fn watch(&self, dir: BorrowedFd<'_>) -> io::Result<i32> {
-        let flags = WatchFlags::CREATE
-            | WatchFlags::DELETE
-            | WatchFlags::MOVED_FROM
-            | WatchFlags::MOVED_TO
-            | WatchFlags::MODIFY
-            | WatchFlags::CLOSE_WRITE
-            | WatchFlags::ATTRIB
-            | WatchFlags::EXCL_UNLINK
-            | WatchFlags::ONLYDIR;
         let path = format!("/proc/self/fd/{}", dir.as_raw_fd());
-        Ok(rustix::fs::inotify::add_watch(&self.fd, path.as_str(), flags)?)
+        Ok(rustix::fs::inotify::add_watch(&self.fd, path.as_str(), CHANGES | WatchFlags::ONLYDIR)?)
+    }
+
+    /// Watches the directory of this name where the thread stands, `.` for that itself; a link is not followed.
+    ///
+    /// Nothing is opened, and no way through `/proc` is looked for: this takes a third of the time.
+    pub fn watch_at(&self, _stand: &Stand, name: &[u8]) -> io::Result<i32> {
+        if name.contains(&b'/') {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let flags = CHANGES | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
+        Ok(rustix::fs::inotify::add_watch(&self.fd, name, flags)?)
     }
 
     /// Tells when the directory at this path, or one above it, is removed or moved away, and when an entry beside it is.

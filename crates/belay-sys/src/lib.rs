@@ -6,6 +6,7 @@
 
 mod bell;
 mod beside;
+pub mod bpf;
 pub mod btrfs;
 mod cgroup;
 mod dir;
@@ -53,11 +54,12 @@ pub use pidfd::{
     Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_terminal,
 };
 pub use process::{
-    boot_id, boot_nanos, is_in_vfork, is_root, now, now_coarse, peak_rss_bytes, process_alive, raise_open_files_limit,
-    self_start_ticks, start_ticks, user_id,
+    boot_id, boot_nanos, is_in_vfork, is_root, is_stopped, now, now_coarse, peak_rss_bytes, process_alive,
+    raise_open_files_limit, self_start_ticks, start_ticks, user_id,
 };
 pub use pty::{
-    Pty, RawMode, Size, foreground_group, is_foreground, open_pty, set_terminal_size, take_terminal, terminal_size,
+    Pty, RawMode, Size, foreground_group, is_foreground, is_hung_up, open_pty, set_terminal_size, take_terminal,
+    terminal_size,
 };
 pub use root::Root;
 pub use sandbox::{

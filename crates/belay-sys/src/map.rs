@@ -34,8 +34,9 @@ pub fn map_readonly(file: &File, offset: u64, len: usize) -> io::Result<Mapped> 
     if mapped_len > 0 {
         let aligned = offset - skip as u64;
         let null = std::ptr::null_mut();
+        // Private, since some files of the kernel's cannot be mapped otherwise; nobody writes to it in either way.
         // SAFETY: the kernel picks the address, so no memory of ours is replaced, and Drop alone unmaps it.
-        let address = unsafe { rustix::mm::mmap(null, mapped_len, ProtFlags::READ, MapFlags::SHARED, file, aligned)? };
+        let address = unsafe { rustix::mm::mmap(null, mapped_len, ProtFlags::READ, MapFlags::PRIVATE, file, aligned)? };
         base = NonNull::new(address.cast()).expect("mmap without MAP_FIXED never answers null");
     }
     Ok(Mapped { base, mapped_len, skip, len })

@@ -67,6 +67,13 @@ pub fn process_alive(pid: u32, start_ticks: u64) -> bool {
     }
 }
 
+/// True if a signal stopped the process, and none has let it go on.
+pub fn is_stopped(pid: u32) -> bool {
+    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let end = stat.iter().rposition(|byte| *byte == b')').unwrap_or(stat.len());
+    stat[end..].get(2) == Some(&b'T')
+}
+
 /// When this process started, in clock ticks since boot: with the pid and the boot id it names us for ever.
 pub fn self_start_ticks() -> u64 {
     let stat = fs::read("/proc/self/stat").unwrap_or_default();
@@ -151,5 +158,20 @@ mod tests {
         assert_eq!(parsed.start, 4242);
         assert!(parse_stat(b"7 (a) S 1").is_none());
         assert!(parse_stat(b"").is_none());
+    }
+
+    #[test]
+    fn a_stopped_process_is_told_from_one_that_sleeps() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id();
+        assert!(!is_stopped(pid));
+        crate::signal_process(pid, libc::SIGSTOP).unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !is_stopped(pid) {
+            assert!(std::time::Instant::now() < deadline, "it stops at once");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_stopped(pid), "nobody is there");
     }
 }

@@ -64,6 +64,11 @@ pub fn is_foreground(terminal: impl AsFd) -> bool {
     rustix::termios::tcgetpgrp(terminal).is_ok_and(|group| group == rustix::process::getpgrp())
 }
 
+/// Whether nobody is at the other end of a terminal any more.
+pub fn is_hung_up(terminal: impl AsFd) -> bool {
+    matches!(rustix::termios::tcgetattr(terminal), Err(rustix::io::Errno::IO))
+}
+
 /// The process group in the foreground of a terminal.
 pub fn foreground_group(terminal: impl AsFd) -> Option<u32> {
     rustix::termios::tcgetpgrp(terminal).ok().map(|group| group.as_raw_nonzero().get().unsigned_abs())

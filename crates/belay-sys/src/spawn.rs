@@ -33,15 +33,38 @@ pub struct Launch<'a> {
     pub stdio: [BorrowedFd<'a>; 3],
     /// Another process that will trace it, where the system lets only ancestors do so unasked.
     pub tracer: Option<u32>,
+    /// The control group that it is to be born in, by its directory: whoever is moved into one later waits until the kernel
+    /// knows that nobody forks meanwhile, which takes longer than all else.
+    pub group: Option<BorrowedFd<'a>>,
 }
 
 /// A child that waits to be released.
 #[derive(Debug)]
 pub struct Held {
     process: Process,
+    is_in_group: bool,
     go: OwnedFd,
     answer: OwnedFd,
 }
+
+/// The beginning of what `clone3` takes.
+#[repr(C)]
+#[derive(Default)]
+struct CloneRequest {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
+}
+
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// Everything that the child needs, made before the fork.
 struct Prepared {
@@ -73,10 +96,7 @@ pub fn hold(launch: &Launch<'_>) -> io::Result<Held> {
     let (go_read, go_write) = pipe_with(PipeFlags::CLOEXEC)?;
     let (answer_read, answer_write) = pipe_with(PipeFlags::CLOEXEC)?;
     // SAFETY: the child only runs `become_program`, which calls nothing but system calls on memory made above.
-    let pid = unsafe { libc::fork() };
-    if pid < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let (pid, is_in_group) = unsafe { fork_into(launch.group)? };
     if pid == 0 {
         // SAFETY: this is the child of the fork, with one thread, and its descriptors are open.
         unsafe {
@@ -86,13 +106,18 @@ pub fn hold(launch: &Launch<'_>) -> io::Result<Held> {
     }
     drop((go_read, answer_write));
     let process = Process::open(pid.unsigned_abs())?;
-    Ok(Held { process, go: go_write, answer: answer_read })
+    Ok(Held { process, is_in_group, go: go_write, answer: answer_read })
 }
 
 impl Held {
     /// The child.
     pub fn process(&self) -> &Process {
         &self.process
+    }
+
+    /// Whether it was born in the group that it was to be born in; otherwise it is in ours.
+    pub fn is_in_group(&self) -> bool {
+        self.is_in_group
     }
 
     /// Lets the child execute its program; the kernel's answer if it cannot.
@@ -121,6 +146,31 @@ pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
         }
         libc::close(fd);
         Ok(OwnedFd::from_raw_fd(copy))
+    }
+}
+
+/// Forks, into the group if the kernel lets us; the child's number, 0 in the child itself, and whether it is in the group.
+///
+/// SAFETY: the child may call only what is safe between `fork` and `execve`.
+unsafe fn fork_into(group: Option<BorrowedFd<'_>>) -> io::Result<(libc::pid_t, bool)> {
+    if let Some(group) = group {
+        let request = CloneRequest {
+            flags: CLONE_INTO_CGROUP,
+            exit_signal: libc::SIGCHLD as u64,
+            cgroup: group.as_raw_fd() as u64,
+            ..CloneRequest::default()
+        };
+        // SAFETY: the request says no more than `fork` would, and has no pointers; the rest is the caller's promise.
+        let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const request, size_of::<CloneRequest>()) };
+        if pid >= 0 {
+            return Ok((pid as libc::pid_t, true));
+        }
+    }
+    // Kernels before 5.7, and groups that we may not fork into; whoever wants it there moves it.
+    // SAFETY: the caller's promise.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        pid => Ok((pid, false)),
     }
 }
 

@@ -4,7 +4,7 @@
 //! full name, or of the clone that shows it. The command is taken from the system's own directories,
 //! never from a search path.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -67,8 +67,10 @@ pub fn dataset_at(dir: &Root) -> io::Result<Option<Dataset>> {
 }
 
 /// Takes the snapshot `name` of a data set, durably; needs root or the delegated right `snapshot`.
-pub fn snapshot(dataset: &Dataset, name: &str) -> io::Result<()> {
-    ask(&["snapshot", &full(&dataset.name, name)?]).map(drop)
+///
+/// The command outlives a caller that is killed, and has `held` open until it ends, so that a lock on it says so.
+pub fn snapshot(dataset: &Dataset, name: &str, held: Option<&File>) -> io::Result<()> {
+    ask_holding(&["snapshot", &full(&dataset.name, name)?], held).map(drop)
 }
 
 /// Whether a snapshot exists.
@@ -89,7 +91,7 @@ pub fn shown_at(dataset: &Dataset, name: &str) -> PathBuf {
 }
 
 /// Makes the files of a snapshot visible; `mount` is where a clone goes if that is the only way, and is made then.
-pub fn show(dataset: &Dataset, name: &str, mount: &Path) -> io::Result<Seen> {
+pub fn show(dataset: &Dataset, name: &str, mount: &Path, held: Option<&File>) -> io::Result<Seen> {
     let snapshot = full(&dataset.name, name)?;
     let controlled = shown_at(dataset, name);
     // A listing mounts it where that has not happened yet.
@@ -101,7 +103,7 @@ pub fn show(dataset: &Dataset, name: &str, mount: &Path) -> io::Result<Seen> {
     let mut place = std::ffi::OsString::from("mountpoint=");
     place.push(mount);
     let place = place.into_string().map_err(|_| io::Error::other("zfs mounts nothing at a path that is not text"))?;
-    ask(&["clone", "-o", &place, &snapshot, &clone_of(&dataset.name, name)])?;
+    ask_holding(&["clone", "-o", &place, &snapshot, &clone_of(&dataset.name, name)], held)?;
     for _ in 0..APPEARS.0 {
         if fs::metadata(mount)?.dev() != before {
             // The mount is made read-only and not the clone, because in a read-only one the ZFS in user space refuses to
@@ -165,9 +167,15 @@ fn clone_of(dataset: &str, name: &str) -> String {
 
 /// Runs the command and returns what it printed; its complaint is the error.
 fn ask(words: &[&str]) -> io::Result<String> {
+    ask_holding(words, None)
+}
+
+/// The same with a file that the command has open as its input, which it never reads.
+fn ask_holding(words: &[&str], held: Option<&File>) -> io::Result<String> {
     let missing = || io::Error::new(io::ErrorKind::NotFound, "there is no command zfs");
     let program = PROGRAMS.iter().find(|program| Path::new(program).exists()).ok_or_else(missing)?;
-    let output = Command::new(program).args(words).env_clear().env("LC_ALL", "C").stdin(Stdio::null()).output()?;
+    let input = held.map(File::try_clone).transpose()?.map_or_else(Stdio::null, Stdio::from);
+    let output = Command::new(program).args(words).env_clear().env("LC_ALL", "C").stdin(input).output()?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

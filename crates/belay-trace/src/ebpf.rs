@@ -6,19 +6,21 @@
 //! - what did not fit into the ring is counted and told once.
 
 mod decode;
+mod load;
 mod types;
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use aya::maps::{Array, HashMap, MapData, RingBuf};
-use aya::programs::RawTracePoint;
-use aya::{Btf, Ebpf, EbpfLoader, Endianness};
+use aya::maps::{Array, HashMap, Map, MapData, RingBuf};
+use aya::{Btf, Endianness};
 
 use crate::error::{Error, Result};
 use crate::options::Group;
 use crate::table::Record;
 use decode::Decoder;
+use load::{Loaded, Plan};
 
 /// Built by `cargo xtask bpf` from the source beside it.
 static PROGRAMS: &[u8] = aya::include_bytes_aligned!("../bpf/commands.bpf.o");
@@ -47,7 +49,7 @@ pub(crate) struct Commands {
     following: bool,
     decoder: Decoder,
     lost: u64,
-    _programs: Ebpf,
+    _attached: Vec<OwnedFd>,
 }
 
 impl Commands {
@@ -56,25 +58,20 @@ impl Commands {
         check_machine()?;
         let following = group.is_none();
         let group = group.unwrap_or(Group { id: 0, level: 0 });
-        let watched = [group.id, u64::from(group.level), u64::from(following)];
-        let types = own_types();
-        let mut loader = EbpfLoader::new();
-        if let Some(types) = &types {
-            loader.btf(Some(types));
-        }
-        loader.override_global("watched", &watched, true);
-        if !following {
-            // The kernel makes room for all of them at once, and nobody will be in it.
-            loader.map_max_entries("followed", 1);
-        }
-        let mut programs = loader.load(PROGRAMS).map_err(unavailable)?;
-        let ring = map(&mut programs, "records")?;
-        let states = map(&mut programs, "states")?;
-        let followed = map(&mut programs, "followed")?;
-        for (name, tracepoint) in TRACEPOINTS {
-            attach(&mut programs, name, tracepoint).map_err(unavailable)?;
-        }
-        Ok(Commands { ring, states, followed, following, decoder: Decoder::default(), lost: 0, _programs: programs })
+        let watched = [group.id, u64::from(group.level), u64::from(following)].map(u64::to_ne_bytes);
+        let types = own_types()?;
+        // The kernel makes room for all of them at once, and with a group nobody will be in it.
+        let entries: &[_] = if following { &[] } else { &[("followed", 1)] };
+        let constant = ("watched", watched.as_flattened());
+        let plan = Plan { object: PROGRAMS, types: &types, constant, entries };
+        let mut loaded = Loaded::new(&plan).map_err(unavailable)?;
+        let ring = RingBuf::try_from(Map::RingBuf(map(&mut loaded, "records")?)).map_err(unavailable)?;
+        let states = Array::try_from(Map::Array(map(&mut loaded, "states")?)).map_err(unavailable)?;
+        let followed = HashMap::try_from(Map::HashMap(map(&mut loaded, "followed")?)).map_err(unavailable)?;
+        let attach = |(name, tracepoint)| loaded.attach(name, tracepoint);
+        let attached = TRACEPOINTS.into_iter().map(attach).collect::<std::result::Result<_, _>>();
+        let _attached = attached.map_err(unavailable)?;
+        Ok(Commands { ring, states, followed, following, decoder: Decoder::default(), lost: 0, _attached })
     }
 
     /// Follows this process and what it forks from now on; in a group it is followed anyway.
@@ -113,13 +110,25 @@ impl AsFd for Commands {
     }
 }
 
-/// The types that the programs name; without them the loader reads all that there are.
-fn own_types() -> Option<Btf> {
-    let part = types::cut_out(&std::fs::read(TYPES).ok()?, &STRUCTS)?;
-    Btf::parse(&part, Endianness::default()).ok()
+/// The types that the programs name; all that there are if the kernel describes them in a way that we do not know.
+fn own_types() -> Result<Btf> {
+    let failed = |source| Error::Kernel { what: "read the kernel's types", source };
+    let file = File::open(TYPES).map_err(failed)?;
+    let length = usize::try_from(file.metadata().map_err(failed)?.len()).unwrap_or(usize::MAX);
+    match belay_sys::map_readonly(&file, 0, length) {
+        Ok(all) => named_types(&all),
+        // Kernels before 6.16 copy it.
+        Err(_) => named_types(&std::fs::read(TYPES).map_err(failed)?),
+    }
 }
 
-fn check_machine() -> Result<()> {
+fn named_types(all: &[u8]) -> Result<Btf> {
+    let part = types::cut_out(all, &STRUCTS);
+    Btf::parse(part.as_deref().unwrap_or(all), Endianness::default()).map_err(unavailable)
+}
+
+/// Whether the kernel lets us load the programs, as far as one can tell without trying.
+pub(crate) fn check_machine() -> Result<()> {
     if !belay_sys::is_root() {
         return Err(lacking("it takes root, or CAP_BPF and CAP_PERFMON"));
     }
@@ -135,17 +144,9 @@ fn check_machine() -> Result<()> {
     Ok(())
 }
 
-fn attach(programs: &mut Ebpf, name: &str, tracepoint: &str) -> std::result::Result<(), aya::EbpfError> {
-    let program = programs.program_mut(name).expect("the object was built from a source that has it");
-    let program: &mut RawTracePoint = program.try_into()?;
-    program.load()?;
-    program.attach(tracepoint)?;
-    Ok(())
-}
-
-fn map<T: TryFrom<aya::maps::Map>>(programs: &mut Ebpf, name: &str) -> Result<T> {
-    let map = programs.take_map(name).expect("the object was built from a source that has it");
-    T::try_from(map).map_err(|_| lacking("its maps cannot be read"))
+fn map(loaded: &mut Loaded, name: &str) -> Result<MapData> {
+    let map = loaded.maps.remove(name).expect("the object was built from a source that has it");
+    MapData::from_fd(map).map_err(unavailable)
 }
 
 fn lacking(why: &str) -> Error {

@@ -1,29 +1,34 @@
 //! File changes as the kernel tells them: one mark on the workspace's file system, and the places of its directories.
 //!
 //! Invariants:
-//! - the mark is set before the directories are listed, so nothing happens unseen in between;
+//! - the mark is set before the directories are listed, so nothing happens unseen in between; they are listed beside whatever
+//!   else goes on, and what happens meanwhile waits, and is told from the beginning;
 //! - a change outside of the workspace is no change;
 //! - after an overflow everything is listed again, and the dirty set is incomplete once.
 
 mod crawl;
 mod tree;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
+use std::thread::JoinHandle;
 
 use belay_event::{Action, FileChange, Raw};
 use belay_sys::fanotify::{Fanotify, Notice, Notices, Queue};
 use belay_sys::{FileSystemKind, FileType, Root, Stat};
 
 use crate::error::{Error, Result};
-use tree::Tree;
+use tree::{Found, Tree};
 
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// At most so many buffers, some fifty thousand notices, become events at once: this bounds the memory for a backlog.
 const ROUNDS_MAX: usize = 16;
+
+/// At most so many bytes of notices wait for the directories to be listed; more are given up, as after an overflow.
+const BACKLOG_BYTES_MAX: usize = 64 << 20;
 
 /// So many files are remembered as open; without it one of them may be told once more when it is closed.
 const HELD_MAX: usize = 4096;
@@ -82,6 +87,10 @@ pub(crate) struct Files {
     queue: Fanotify,
     root: Root,
     tree: Tree,
+    /// Whoever lists the directories.
+    listing: Option<JoinHandle<io::Result<Vec<Found>>>>,
+    /// Notices that were queued while the directories were listed.
+    backlog: VecDeque<Vec<u8>>,
     held: HashSet<Vec<u8>>,
     /// Processes that executed something at the end of the last lot, and changed nothing since.
     fresh: Vec<u32>,
@@ -89,7 +98,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Marks the file system and lists the workspace's directories.
+    /// Marks the file system, and begins to list the workspace's directories.
     pub(crate) fn watch(workspace: &Path, queue: Queue) -> Result<Files> {
         let unavailable = |error: io::Error| Error::Unavailable { engine: "fanotify", why: refusal(&error) };
         let root = Root::open(workspace).map_err(kernel("open the workspace"))?;
@@ -102,8 +111,25 @@ impl Files {
         queue.watch_file_system(root.as_fd()).map_err(unavailable)?;
         // Where programs lie elsewhere it remains unsure what a process did before it became another.
         let _ = Root::open(Path::new("/")).and_then(|programs| queue.watch_executions(programs.as_fd()));
-        let tree = Tree::list(&root).map_err(unavailable)?;
-        Ok(Files { queue, root, tree, held: HashSet::new(), fresh: Vec::new(), buffer: vec![0; BUFFER_BYTES] })
+        let tree = Tree::rooted(&root).map_err(unavailable)?;
+        let listing = std::thread::Builder::new().name("belay-places".into());
+        // One thread is enough: nobody waits for it, and whoever starts the command needs the other processors.
+        let listing = listing.spawn(tree.lister(&root, 1).map_err(unavailable)?).map_err(kernel("start a thread"))?;
+        Ok(Files {
+            queue,
+            root,
+            tree,
+            listing: Some(listing),
+            backlog: VecDeque::new(),
+            held: HashSet::new(),
+            fresh: Vec::new(),
+            buffer: vec![0; BUFFER_BYTES],
+        })
+    }
+
+    /// Whether directories are still being listed; whoever reads then waits for it.
+    pub(crate) fn lists(&self) -> bool {
+        self.listing.as_ref().is_some_and(|listing| !listing.is_finished())
     }
 
     /// Whether every directory beneath the workspace is known.
@@ -113,9 +139,9 @@ impl Files {
 
     /// Lists every directory again.
     pub(crate) fn list_again(&mut self) {
-        // Without a root to list there is nothing that could change beneath it.
-        if let Ok(tree) = Tree::list(&self.root) {
-            self.tree = tree;
+        match Tree::list(&self.root) {
+            Ok(tree) => self.tree = tree,
+            Err(_) => self.tree.doubt(),
         }
     }
 
@@ -144,10 +170,17 @@ impl Files {
     pub(crate) fn read(&mut self) -> Lot {
         let begun = self.fresh.drain(..).map(|pid| (pid, Turn { count: 1, fresh: true, carried: true }));
         let mut lot = Lot { turns: begun.collect(), ..Lot::default() };
+        if let Some(listing) = self.listing.take() {
+            self.finish_listing(listing, &mut lot);
+        }
         let mut buffer = std::mem::take(&mut self.buffer);
         // Not until the queue is empty: on a file system that others are busy with it never is.
         let mut left = self.queue.waiting().unwrap_or(usize::MAX);
         for _ in 0..ROUNDS_MAX {
+            if let Some(bytes) = self.backlog.pop_front() {
+                Notices::of(&bytes).for_each(|notice| self.take(&notice, &mut lot));
+                continue;
+            }
             if left == 0 {
                 lot.emptied = true;
                 break;
@@ -173,6 +206,41 @@ impl Files {
             self.tree.settle(&self.root);
         }
         lot
+    }
+
+    /// Takes the directories in, and goes back to where they were before everything that waits.
+    fn finish_listing(&mut self, listing: JoinHandle<io::Result<Vec<Found>>>, lot: &mut Lot) {
+        match listing.join().expect("whoever lists does not panic") {
+            Ok(found) => self.tree.fill(found),
+            Err(_) => return lot.lost = true,
+        }
+        match self.put_aside() {
+            Ok(true) => {}
+            Ok(false) | Err(_) => {
+                self.backlog.clear();
+                return lot.lost = true;
+            }
+        }
+        let waiting: Vec<Notice<'_>> = self.backlog.iter().flat_map(|bytes| Notices::of(bytes)).collect();
+        self.tree.go_back(&self.root, waiting.into_iter());
+    }
+
+    /// Moves everything that waits into the backlog; no if that is too much.
+    fn put_aside(&mut self) -> io::Result<bool> {
+        let (mut left, mut bytes) = (self.queue.waiting()?, 0);
+        while left > 0 {
+            let notices = self.queue.read(&mut self.buffer)?;
+            if notices.is_empty() {
+                break;
+            }
+            bytes += notices.bytes().len();
+            if bytes > BACKLOG_BYTES_MAX {
+                return Ok(false);
+            }
+            self.backlog.push_back(notices.bytes().to_vec());
+            left = left.saturating_sub(notices.count());
+        }
+        Ok(true)
     }
 
     fn take(&mut self, notice: &Notice<'_>, lot: &mut Lot) {
@@ -309,3 +377,6 @@ fn refusal(error: &io::Error) -> String {
     };
     known.to_owned()
 }
+
+#[cfg(test)]
+mod tests;

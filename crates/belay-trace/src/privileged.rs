@@ -20,14 +20,14 @@ use belay_event::{Action, Actor, Degraded, Event, ExecSource, FileChange, FileSo
 use belay_sys::fanotify::Queue;
 
 use crate::clock::Clock;
-use crate::ebpf::Commands;
+use crate::ebpf::{self, Commands};
 use crate::error::{Error, Result};
 use crate::fanotify::{Change, Telling};
 use crate::inotify::dirty::Paths;
 use crate::inotify::mounts::Mounts;
 use crate::mapped;
 use crate::options::{Dirty, Options, Sink};
-use crate::table::{Charge, Table};
+use crate::table::{Charge, Record, Table};
 use crate::tracer::Totals;
 use source::Source;
 
@@ -60,6 +60,8 @@ struct State {
     clock: Clock,
     table: Table,
     commands: Option<Commands>,
+    /// Records that wait for the file notices that precede them.
+    records: Vec<Record>,
     files: Option<Source>,
     mounts: Mounts,
     workspace: Vec<u8>,
@@ -74,6 +76,10 @@ struct State {
 impl Privileged {
     /// Loads the programs and marks the file system; file changes are seen from here on.
     pub(crate) fn prepare(options: &Options, sink: Sink, queue: Queue) -> Result<Privileged> {
+        if options.exec {
+            // Before anything is watched that would then have to be watched in another way.
+            ebpf::check_machine()?;
+        }
         let since = belay_sys::boot_nanos();
         let clock = Clock::start();
         let (sources, commands) = std::thread::scope(|scope| {
@@ -94,6 +100,7 @@ impl Privileged {
             clock,
             table: Table::new(clock),
             commands,
+            records: Vec::new(),
             complete: files.is_some(),
             files,
             mounts: Mounts::beneath(&workspace),
@@ -174,7 +181,7 @@ fn look_after(state: &Mutex<State>, ears: &PipeReader, descriptors: &[OwnedFd]) 
     let nap = if lock(state).commands.is_some() { NAP } else { SLEEP };
     let mut quiet = 0;
     loop {
-        let found = lock(state).look().found;
+        let found = lock(state).glance().found;
         quiet = if found { 0 } else { quiet + 1 };
         let rung = if quiet < QUIET_TICKS {
             belay_sys::wait_readable(&bell, TICK)
@@ -213,12 +220,23 @@ impl State {
         while !self.look().emptied {}
     }
 
+    /// Looks, unless somebody would have to wait: then the ring is emptied, which must not run over.
+    fn glance(&mut self) -> Look {
+        if !self.files.as_ref().is_some_and(Source::lists) {
+            return self.look();
+        }
+        if let Some(commands) = &mut self.commands {
+            commands.drain(&mut self.records);
+        }
+        Look { found: true, emptied: false }
+    }
+
     /// Reads both streams, joins them, and hands the events over.
     fn look(&mut self) -> Look {
         let began = belay_sys::boot_nanos();
         let lot = self.files.as_mut().map(Source::read);
         let until = belay_sys::boot_nanos();
-        let mut records = Vec::new();
+        let mut records = std::mem::take(&mut self.records);
         let lost = self.commands.as_mut().map_or(0, |commands| {
             commands.drain(&mut records);
             commands.lost()

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use belay_event::Ended;
 use belay_sys::Beside;
-use belay_sys::ptrace::{Halt, Patience, halt_of_process, listen, next_halt, reap, resume, seize};
+use belay_sys::ptrace::{Halt, Patience, halt_of_process, is_thread_of, listen, next_halt, reap, resume, seize};
 
 use crate::hold::{Held, Holding, called};
 use crate::table::{Image, Record};
@@ -26,7 +26,7 @@ use crate::unprivileged::queue::Queue;
 mod image;
 
 pub(crate) use image::kin_of;
-use image::{Kin, is_thread_of, let_rest, read_image};
+use image::{Kin, Repose, read_image};
 
 /// How often a request is repeated: a wake-up is lost when it comes just before the follower goes to sleep.
 const REPEAT: Duration = Duration::from_micros(500);
@@ -174,6 +174,7 @@ struct Tree<'a> {
     uid: Option<u32>,
     /// Processes that are held where they executed something.
     held: HashSet<u32>,
+    repose: Repose,
 }
 
 impl Tree<'_> {
@@ -182,7 +183,7 @@ impl Tree<'_> {
         let uid = (!belay_sys::is_root()).then(belay_sys::user_id);
         let parent = kin_of(first).map_or(0, |kin| kin.parent);
         let (processes, threads) = (HashMap::from([(first, parent)]), HashMap::new());
-        Tree { queue, post, processes, threads, uid, held: HashSet::new() }
+        Tree { queue, post, processes, threads, uid, held: HashSet::new(), repose: Repose::default() }
     }
 
     fn follow(&mut self) {
@@ -310,7 +311,7 @@ impl Tree<'_> {
         if let Some(halt @ Halt::Made(_)) = halt_of_process(parent) {
             self.handle(parent, halt);
         }
-        let_rest(parent);
+        self.repose.let_rest(parent);
     }
 
     fn ended(&mut self, pid: u32, ended: Ended) {

@@ -1,9 +1,9 @@
-//! Work that makes more work, done by two threads.
+//! Work that makes more work, done by some threads.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A machine on which a run begins has other things to do too.
-const THREADS: usize = 2;
+/// How many do work that somebody waits for: a machine on which a run begins has other things to do too.
+pub(crate) const HASTE: usize = 2;
 
 /// What is still to be done.
 pub(crate) struct Team<T> {
@@ -17,7 +17,11 @@ struct State<T> {
 }
 
 /// Does `first` and whatever it leads to; each thread has something of its own, which is returned.
-pub(crate) fn do_all<T: Send, S: Send + Default>(first: T, work: impl Fn(&Team<T>, &mut S, T) + Sync) -> Vec<S> {
+pub(crate) fn do_all<T: Send, S: Send + Default>(
+    threads: usize,
+    first: T,
+    work: impl Fn(&Team<T>, &mut S, T) + Sync,
+) -> Vec<S> {
     let team = Team { state: Mutex::new(State { waiting: vec![first], busy: 0 }), changed: Condvar::new() };
     let member = || {
         let mut own = S::default();
@@ -28,7 +32,7 @@ pub(crate) fn do_all<T: Send, S: Send + Default>(first: T, work: impl Fn(&Team<T
         own
     };
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..THREADS).map(|_| scope.spawn(member)).collect();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(member)).collect();
         let mine = member();
         let theirs = others.into_iter().map(|other| other.join().expect("the work does not panic"));
         theirs.chain([mine]).collect()
@@ -66,11 +70,11 @@ impl<T> Team<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::do_all;
+    use super::{HASTE, do_all};
 
     #[test]
     fn everything_is_done_once() {
-        let parts = do_all(1_u64, |team, done: &mut Vec<u64>, number| {
+        let parts = do_all(HASTE, 1_u64, |team, done: &mut Vec<u64>, number| {
             done.push(number);
             for next in [2 * number, 2 * number + 1] {
                 if next < 5000 {

@@ -6,6 +6,7 @@ pub(crate) mod settings;
 pub(crate) mod silence;
 pub(crate) mod word;
 
+use belay_session::AgentDeed;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
@@ -41,6 +42,21 @@ impl Agent {
             Agent::Opencode => "opencode",
             Agent::Copilot => "copilot",
         }
+    }
+
+    /// The same with something that the agent itself should know; `event` is what it told.
+    pub(crate) fn reply_with(self, problem: Option<&str>, news: Option<&str>, deed: &AgentDeed) -> Option<Value> {
+        let reply = self.reply(problem);
+        let Some(news) = news else { return reply };
+        let event = match (self, deed) {
+            (Agent::Claude | Agent::Codex, AgentDeed::Prompt(_)) => "UserPromptSubmit",
+            (Agent::Claude, AgentDeed::ToolStart { .. }) => "PreToolUse",
+            (Agent::Gemini, AgentDeed::Prompt(_)) => "BeforeAgent",
+            _ => return reply,
+        };
+        let mut reply = reply.unwrap_or_else(|| json!({}));
+        reply["hookSpecificOutput"] = json!({ "hookEventName": event, "additionalContext": news });
+        Some(reply)
     }
 
     /// What the agent expects to read after it told something; a problem is shown to its user where there is a way.

@@ -107,6 +107,7 @@ pub(crate) enum Command {
     Why(c::why::Args),
     Config(c::config::Args),
     Trust(c::trust::Args),
+    Init(c::init::Args),
     Install(c::install::Args),
     Uninstall(c::uninstall::Args),
     Doctor(c::doctor::Args),
@@ -116,6 +117,7 @@ pub(crate) enum Command {
     Demo(c::demo::Args),
     Conformance(c::conformance::Args),
     Completions(c::completions::Args),
+    Version(c::version::Args),
     #[command(hide = true)]
     Answer(c::answer::Args),
     #[command(hide = true)]
@@ -126,9 +128,21 @@ pub(crate) enum Command {
     Util(c::util::Args),
 }
 
+/// The command among words that could not be understood as a whole.
+pub(crate) fn verb(words: &[String]) -> Option<&str> {
+    let mut words = words.iter().map(String::as_str);
+    loop {
+        match words.next()? {
+            "-C" | "--directory" | "--fork" | "--color" => drop(words.next()),
+            flag if flag.starts_with('-') => {}
+            verb => return Some(verb),
+        }
+    }
+}
+
 const AFTER_HELP: &str = "\
 A snapshot is named by its id or the beginning of it, its label, its number,
-`@latest`, `@-2`, `@safety`, or a time such as `10m ago` or `14:30`.
+`@latest`, `@-2`, `@turn-3`, `@safety`, or a time such as `10m ago` or `14:30`.
 `belay demo` shows everything in five seconds.";
 
 const NOTES: &str = "\
@@ -138,6 +152,7 @@ Names of snapshots:
   12, cp-3               a number in the timeline, a slot of a pool
   @latest, @-2           the newest, the second before it
   @pre-run, @safety      the newest before a run, the newest that a rollback made
+  @turn-3                the one taken when that turn of an agent began
   '10m ago', 14:30, 2026-01-20T10:30:00Z
                          the newest that is not younger than that
 
@@ -186,6 +201,11 @@ mod tests {
         for command in Cli::command().get_subcommands().filter(|c| !c.is_hide_set() && c.get_name() != "help") {
             let long = command.get_after_long_help().map(|help| help.to_string()).unwrap_or_default();
             assert!(long.contains("Examples:"), "`belay {} --help` has no examples", command.get_name());
+            for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+                let long = inner.get_after_long_help().map(|help| help.to_string()).unwrap_or_default();
+                let name = format!("{} {}", command.get_name(), inner.get_name());
+                assert!(long.contains("Examples:"), "`belay {name} --help` has no examples");
+            }
         }
     }
 }

@@ -31,6 +31,7 @@ pub(crate) mod gc;
 pub(crate) mod history;
 pub(crate) mod hook;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod install;
 pub(crate) mod log;
 pub(crate) mod logs;
@@ -58,6 +59,7 @@ pub(crate) mod undo;
 pub(crate) mod uninstall;
 pub(crate) mod util;
 pub(crate) mod verify;
+pub(crate) mod version;
 pub(crate) mod watch;
 pub(crate) mod why;
 pub(crate) mod workspaces;
@@ -107,6 +109,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Why(args) => why::run(context, args),
         Command::Config(args) => config::run(context, args),
         Command::Trust(args) => trust::run(context, args),
+        Command::Init(args) => init::run(context, args),
         Command::Install(args) => install::run(context, args),
         Command::Uninstall(args) => uninstall::run(context, args),
         Command::Hook(args) => hook::run(context, args),
@@ -116,6 +119,7 @@ pub(crate) fn run(cli: Cli, context: &Context<'_>) -> Result<ExitCode> {
         Command::Conformance(args) => conformance::run(context, args),
         Command::Demo(args) => demo::run(context, args),
         Command::Completions(args) => completions::run(context, args),
+        Command::Version(args) => version::run(context, args),
         Command::Answer(args) => answer::run(context, args),
         Command::Reside(args) => reside::run(context, args),
         Command::Supervise(args) => supervise::run(context, args),

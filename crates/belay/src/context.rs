@@ -46,6 +46,12 @@ impl<'u> Context<'u> {
         Context { ui, environment: self.environment.clone(), global, pinned: Some(workspace) }
     }
 
+    /// The same as if it were called in that directory.
+    pub(crate) fn at(&self, directory: PathBuf) -> Context<'u> {
+        let global = Global { directory: Some(directory), ..self.global.clone() };
+        Context { ui: self.ui, environment: self.environment.clone(), global, pinned: self.pinned.clone() }
+    }
+
     /// Opens belay's home.
     pub(crate) fn home(&self) -> Result<Home> {
         self.home_with(Algorithm::Blake3)

@@ -29,19 +29,49 @@ use anstream::ColorChoice;
 use clap::Parser;
 
 use crate::args::{Cli, Color, Command};
+use crate::commands::run::BELAY_FAILED;
 use crate::context::Context;
 use crate::environment::Environment;
+use crate::error::{Failure, Kind};
 use crate::swift::Way;
 use crate::ui::Ui;
 
+/// Says what is wrong with the command line, as whoever typed it wants to hear it.
+fn misused(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    let words: Vec<String> = std::env::args().skip(1).take_while(|word| word != "--").collect();
+    let is_talk = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if is_talk || !words.iter().any(|word| word == "--json") {
+        // Whoever reads neither stream learns it from the exit code.
+        let _ = error.print();
+    } else {
+        let text = anstream::adapter::strip_str(&error.render().to_string()).to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let failure = Failure::new(Kind::Usage, message).hint("`belay help` names commands and options");
+        Ui::new(true, false, ColorChoice::Never, None).fail(&failure);
+    }
+    match error.exit_code() {
+        0 => ExitCode::SUCCESS,
+        // Of a run every other code is the command's.
+        _ if args::verb(&words) == Some("run") => ExitCode::from(BELAY_FAILED),
+        code => ExitCode::from(u8::try_from(code).unwrap_or(2)),
+    }
+}
+
 fn main() -> ExitCode {
-    let input = match swift::hook() {
+    let begun = match swift::hook() {
         Way::Done(code) => return code,
-        Way::Long(input) => input,
+        Way::Long(begun) => begun,
     };
-    let mut cli = Cli::parse();
-    if let (Command::Hook(args), Some(input)) = (&mut cli.command, input) {
-        args.already(input);
+    let mut cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return misused(&error),
+    };
+    if let (Command::Hook(args), Some(begun)) = (&mut cli.command, begun) {
+        args.go_on(begun);
     }
     let environment = Environment::read();
     let pager = environment.as_ref().ok().and_then(|environment| environment.pager.clone());

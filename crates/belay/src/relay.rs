@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use belay_session::event::{Decision, Storm};
 use belay_session::{
-    Answer, Farewell, Frame, RawMode, Request, RunClient, RunRecord, TerminalSize, catch_signals, is_foreground,
-    suspend_job, suspend_self, terminal_size, wait_readable,
+    Answer, Farewell, Frame, RawMode, Request, RunClient, RunRecord, Step, TerminalSize, catch_signals, is_foreground,
+    is_hung_up, suspend_job, suspend_self, terminal_size, wait_readable,
 };
 
 /// Ctrl-], which detaches when it is typed three times in a row.
@@ -52,6 +52,8 @@ pub(crate) enum Endings {
 
 /// What a run tells beside what it shows.
 pub(crate) enum News<'a> {
+    /// The snapshot before its command, or behind it, is so much further.
+    Progress(Step),
     /// Its command begins.
     Started(&'a RunRecord),
     /// Many paths were deleted at once; somebody who has keys may decide what becomes of that.
@@ -166,6 +168,7 @@ fn show(
                     None => Ok(()),
                 };
             }
+            Ok(Some(Frame::Text(Answer::Progress(step)))) => hear(News::Progress(step)),
             Ok(Some(Frame::Text(Answer::Started(record)))) => hear(News::Started(&record)),
             Ok(Some(Frame::Text(Answer::Storm(storm)))) => {
                 let is_question = storm.decision == Decision::Held && screen.keys.is_some();
@@ -199,6 +202,20 @@ fn suspend(client: &mut RunClient, screen: &Screen, shared: &Shared) -> io::Resu
     client.ask(&Request::Resume(screen.size().unwrap_or_default()))
 }
 
+/// Asks everybody in the list to stop when a signal asks this process to end.
+pub(crate) fn stop_on_signals(mut signals: File, clients: Arc<Mutex<Vec<RunClient>>>) {
+    thread::spawn(move || {
+        let mut byte = [0];
+        while signals.read_exact(&mut byte).is_ok() {
+            if i32::from(byte[0]) == SIGHUP {
+                std::process::exit(0);
+            }
+            let mut clients = clients.lock().expect("no holder panics");
+            clients.iter_mut().for_each(|client| drop(client.ask(&Request::Stop { now: false })));
+        }
+    });
+}
+
 /// Passes signals on to the run; a hangup leaves it alone.
 fn pass_signals(
     mut signals: File,
@@ -216,6 +233,11 @@ fn pass_signals(
                     return;
                 }
                 SIGHUP => {
+                    detach(&shared, &client);
+                    return;
+                }
+                // A shell whose terminal closes asks its stopped jobs to end as well.
+                SIGTERM if keys.as_ref().is_some_and(is_hung_up) => {
                     detach(&shared, &client);
                     return;
                 }

@@ -23,6 +23,7 @@ const INDENT: usize = 7;
 /// Says what a run tells beside what it shows.
 pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
     let (storm, is_question) = match news {
+        News::Progress(_) => return,
         News::Started(run) => return begin(context, run),
         News::Storm(storm, is_question) => (storm, *is_question),
     };
@@ -54,13 +55,21 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
         let line = format!("belay: not in force: {}: {}", one.layer, printable(one.why.as_bytes()));
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
+    for why in unprotected(protection) {
+        context.ui.say(format_args!("{}\r", prose(&format!("belay: not protected: {why}"), INDENT)));
+    }
     if let Some(weaker) = weaker(protection) {
         let line = format!("belay: weaker than it could be: {weaker}; `belay show` says more");
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
 }
 
-/// What is weaker, a few words for each layer; limits, and a jail that there is not, have lines of their own.
+/// What no snapshot of the run holds, as far as that was known when it began.
+pub(crate) fn unprotected(protection: &Protection) -> impl Iterator<Item = String> {
+    protection.degraded.iter().filter(|one| one.layer == "snapshots").map(|one| printable(one.why.as_bytes()))
+}
+
+/// What is weaker, a few words for each layer; snapshots, limits, and a jail that there is not, have lines of their own.
 pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     let words = |layer: &str| match (layer, protection.exec, protection.files) {
         ("exec", ExecSource::Ptrace, _) => "strace and sudo do not work inside",
@@ -77,7 +86,7 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     };
     let mut all: Vec<&str> = Vec::new();
     let is_free = protection.isolation == Isolation::None;
-    let is_told = |layer: &str| layer == "limits" || (layer == "jail" && is_free);
+    let is_told = |layer: &str| ["limits", "snapshots"].contains(&layer) || (layer == "jail" && is_free);
     for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
         let words = words(&one.layer);
         if !all.contains(&words) {
@@ -157,9 +166,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
             count(run.totals.lost, "event")
         ));
     }
-    if farewell.gaps > 0 {
-        ui.warn(format_args!("the last snapshot lacks {}; `belay status` names them", count(farewell.gaps, "path")));
-    }
+    warn_of_gaps(context, farewell);
     if run.final_snapshot.is_none() && run.protection.as_ref().is_some_and(|protection| protection.snapshots) {
         ui.warn("the snapshot after the run failed; `belay snapshot` takes one, `belay log` says why");
     }
@@ -176,12 +183,29 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         ));
     }
     say_left(context, run, &farewell.left);
-    if let Some(snapshot) = run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
+    // What was kept apart is nowhere that it could be taken back from.
+    let is_here = farewell.paths > 0 && !run.confinement.ephemeral;
+    if let Some(snapshot) = run.pre_run.as_ref().filter(|_| is_here) {
         // By its id: `@pre-run` means another one after the next run.
         let belay = context.itself();
-        ui.say(format_args!("{dim}To take it all back: {belay} rollback {snapshot}   what it did: belay log{dim:#}"));
+        let all = if farewell.pre_run_gaps > 0 { "what was captured" } else { "it all" };
+        ui.say(format_args!("{dim}To take {all} back: {belay} rollback {snapshot}   what it did: belay log{dim:#}"));
     }
     Ok(())
+}
+
+/// Says what the first and the last snapshot of a run lack.
+pub(crate) fn warn_of_gaps(context: &Context<'_>, farewell: &Farewell) {
+    if let Some(snapshot) = farewell.run.pre_run.as_ref().filter(|_| farewell.pre_run_gaps > 0) {
+        context.ui.warn(format_args!(
+            "the snapshot before the run lacks {}, which no rollback brings back; `belay ls {snapshot}` names them",
+            count(farewell.pre_run_gaps, "path")
+        ));
+    }
+    if farewell.gaps > 0 {
+        let lacking = count(farewell.gaps, "path");
+        context.ui.warn(format_args!("the last snapshot lacks {lacking}; `belay status` names them"));
+    }
 }
 
 fn headline(farewell: &Farewell) -> String {
@@ -226,6 +250,6 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
-        "gaps": farewell.gaps, "refused": farewell.refused, "unrecorded": farewell.unrecorded,
+        "gaps": farewell.gaps, "pre_run_gaps": farewell.pre_run_gaps, "refused": farewell.refused, "unrecorded": farewell.unrecorded,
     })
 }

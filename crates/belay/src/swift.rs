@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::event::Raw;
-use belay_session::{Letter, Resident, Told, Want};
+use belay_session::{Letter, Resident, Told, Unheard, Want};
 use clap::ValueEnum;
 
 use crate::agents::Agent;
-use crate::agents::word::understand;
+use crate::agents::word::{Said, understand};
 use crate::environment::Environment;
 
 /// More than this is no event that an agent tells.
@@ -26,58 +26,90 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(crate) enum Way {
     /// To the end.
     Done(ExitCode),
-    /// Nowhere, or to what was read from standard input.
-    Long(Option<Vec<u8>>),
+    /// Nowhere, or to what was found out on the way.
+    Long(Option<Begun>),
+}
+
+/// What the short way found out before it had to be left.
+#[derive(Debug, Default)]
+pub(crate) struct Begun {
+    /// What was read from standard input.
+    pub(crate) input: Vec<u8>,
+    /// A helper that gives no sign of life.
+    pub(crate) hung: Option<u32>,
+}
+
+/// What a hook was called with.
+enum Call {
+    /// What the agent says is on standard input.
+    Said(Agent, Option<String>),
+    /// A command line is about to be given to a shell.
+    Shell(Agent, String),
 }
 
 /// Goes the short way if this is a hook that may.
 pub(crate) fn hook() -> Way {
-    let Some((agent, event)) = call() else { return Way::Long(None) };
+    let Some(call) = call() else { return Way::Long(None) };
     let Some(environment) = Environment::read().ok().filter(|environment| environment.agent_socket.is_none()) else {
         return Way::Long(None);
     };
     let mut input = Vec::new();
-    if std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input).is_err() {
-        return Way::Long(None);
-    }
-    match tell(agent, event.as_deref(), &environment, &input) {
-        Some(()) => {
+    let (agent, said) = match call {
+        Call::Shell(agent, command) => (agent, Ok(Some(Said::shell(agent, &command)))),
+        Call::Said(agent, event) => {
+            if std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input).is_err() {
+                return Way::Long(None);
+            }
+            (agent, serde_json::from_slice(&input).map(|said| understand(agent, event.as_deref(), &said)))
+        }
+    };
+    match said.map_err(|_| None).and_then(|said| said.map_or(Ok(()), |said| tell(said, &environment))) {
+        Ok(()) => {
             if let Some(reply) = agent.reply(None) {
                 // An agent that does not read the answer does not need it.
                 let _ = writeln!(std::io::stdout(), "{reply}");
             }
             Way::Done(ExitCode::SUCCESS)
         }
-        None => Way::Long(Some(input)),
+        Err(hung) => Way::Long(Some(Begun { input, hung })),
     }
 }
 
-/// The agent and the event, if the command line is `belay hook AGENT [EVENT]` and nothing else.
-fn call() -> Option<(Agent, Option<String>)> {
+/// What was called, if the command line is that of a hook and nothing else.
+fn call() -> Option<Call> {
     let mut words = std::env::args_os().skip(1);
     if words.next()? != "hook" {
         return None;
     }
     let agent = words.next()?.into_string().ok().and_then(|name| Agent::from_str(&name, false).ok())?;
-    let event = words.next().map(|event| event.into_string().ok().filter(|event| !event.starts_with('-')));
-    match (event, words.next()) {
-        (None, None) => Some((agent, None)),
-        (Some(Some(event)), None) => Some((agent, Some(event))),
+    let mut word = || words.next().map(|word| word.into_string().ok());
+    match (word(), word(), word()) {
+        (None, ..) => Some(Call::Said(agent, None)),
+        (Some(Some(event)), None, None) if !event.starts_with('-') => Some(Call::Said(agent, Some(event))),
+        (Some(Some(flag)), Some(Some(command)), None) if flag == "--shell" => Some(Call::Shell(agent, command)),
         _ => None,
     }
 }
 
-/// Tells the helper, if there is one; none if it has to be done without.
-fn tell(agent: Agent, event: Option<&str>, environment: &Environment, input: &[u8]) -> Option<()> {
-    let said = serde_json::from_slice(input).ok()?;
-    let Some(said) = understand(agent, event, &said) else { return Some(()) };
+/// Tells the helper, if there is one; it has to be done without if this fails, maybe because of a helper that hangs.
+fn tell(said: Said, environment: &Environment) -> Result<(), Option<u32>> {
+    if said.needs_more_than_telling() {
+        return Err(None);
+    }
     let directory = match said.cwd {
         Some(cwd) if cwd.is_dir() => cwd,
-        _ => std::env::current_dir().ok()?,
+        _ => std::env::current_dir().map_err(|_| None)?,
     };
-    let mut helper = Resident::near(&environment.home, &directory)?;
+    let hung = |unheard: Unheard| match unheard {
+        Unheard::Hangs(pid) => pid,
+        Unheard::Broken(_) => None,
+    };
+    let mut helper = Resident::near(&environment.home, &directory).map_err(hung)?.ok_or(None)?;
     let letter = letter(environment, directory, Want::Hear(said.word));
-    matches!(helper.ask(&letter), Ok(Told::Done)).then_some(())
+    match helper.ask(&letter).map_err(hung)? {
+        Told::Done => Ok(()),
+        _ => Err(None),
+    }
 }
 
 /// A letter to a helper.

@@ -145,6 +145,11 @@ impl Ui {
         Meter::new(verb, !self.quiet && !self.json && io::stderr().is_terminal())
     }
 
+    /// Does work that counts nothing, with a sign of life when it takes more than a second on a terminal.
+    pub(crate) fn while_working<T>(&self, verb: &'static str, work: impl FnOnce() -> T) -> T {
+        self.meter(verb).beside(work)
+    }
+
     fn err(&self) -> AutoStream<io::Stderr> {
         AutoStream::new(io::stderr(), pager::resolve(self.color, &io::stderr()))
     }

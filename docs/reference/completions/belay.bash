@@ -2623,12 +2623,16 @@ _belay() {
             return 0
             ;;
         belay__subcmd__hook)
-            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            opts="-C -q -h --shell --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --shell)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --directory)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2703,7 +2707,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__install)
-            opts="-n -C -q -h --all --dry-run --project --no-probe --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
+            opts="-n -C -q -h --all --dry-run --project --worktrees --shell --no-probe --directory --fork --json --color --quiet --yes-really --help claude codex gemini cursor opencode copilot"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

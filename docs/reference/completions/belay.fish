@@ -759,6 +759,8 @@ never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand install" -l all -d 'All agents that are used here'
 complete -c belay -n "__fish_belay_using_subcommand install" -s n -l dry-run -d 'Only show what would be written'
 complete -c belay -n "__fish_belay_using_subcommand install" -l project -d 'Write into the settings of this project instead of your own'
+complete -c belay -n "__fish_belay_using_subcommand install" -l worktrees -d 'Let Claude Code get the copies that it works in (its worktrees) from belay: git-ignored files and dependencies included'
+complete -c belay -n "__fish_belay_using_subcommand install" -l shell -d 'Have every command line that Claude Code gives to a shell go through belay, which takes a snapshot first if anything changed: also when hooks are switched off'
 complete -c belay -n "__fish_belay_using_subcommand install" -l no-probe -d 'Do not try the hook out afterwards'
 complete -c belay -n "__fish_belay_using_subcommand install" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand install" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
@@ -796,6 +798,7 @@ complete -c belay -n "__fish_belay_using_subcommand mcp" -l json -d 'Print JSON:
 complete -c belay -n "__fish_belay_using_subcommand mcp" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand mcp" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand mcp" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand hook" -l shell -d 'Nothing was said: the agent is about to give this command line to a shell' -r
 complete -c belay -n "__fish_belay_using_subcommand hook" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand hook" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand hook" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'

@@ -1328,6 +1328,8 @@ never\:"Never"))' \
 '-n[Only show what would be written]' \
 '--dry-run[Only show what would be written]' \
 '--project[Write into the settings of this project instead of your own]' \
+'--worktrees[Let Claude Code get the copies that it works in (its worktrees) from belay\: git-ignored files and dependencies included]' \
+'--shell[Have every command line that Claude Code gives to a shell go through belay, which takes a snapshot first if anything changed\: also when hooks are switched off]' \
 '--no-probe[Do not try the hook out afterwards]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
@@ -1405,6 +1407,7 @@ never\:"Never"))' \
 ;;
 (hook)
 _arguments "${_arguments_options[@]}" : \
+'()--shell=[Nothing was said\: the agent is about to give this command line to a shell]:COMMAND:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \

@@ -87,6 +87,7 @@ pub(crate) fn snapshot(second: u64, origin: &str, slot: Option<u32>) -> Event {
         by_dirty_set: true,
         command: None,
         root: Some("cd".repeat(32)),
+        gaps: 0,
         failed: None,
     };
     event(second, What::Snapshot(taken))

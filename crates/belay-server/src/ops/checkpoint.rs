@@ -17,14 +17,20 @@ pub(super) fn name_of(snapshot: &Snapshot) -> String {
 pub(super) fn create(call: &Call<'_>) -> Result<Reply> {
     let label = Some(call.arguments.required("name").to_owned());
     let request = SnapshotRequest { label, pool: Some(Pool::Manual), ..SnapshotRequest::default() };
-    let taken = call.workspace.snapshot(&request, call.work)?;
+    // It is durable, and what is left to do is for those who come later.
+    let told = |snapshot: &Snapshot| created(call, snapshot).into_iter().for_each(call.answer);
+    let taken = call.workspace.snapshot_then(&request, call.work, told)?;
+    created(call, &taken.snapshot)
+}
+
+fn created(call: &Call<'_>, snapshot: &Snapshot) -> Result<Reply> {
     let (available, max) = call.workspace.manual_slots()?;
-    let mut reply = made(&taken.snapshot, available);
-    reply.text = format!("created {}; {available} of {max} manual slots are free", described(&taken.snapshot));
-    if taken.snapshot.is_partial() {
-        let missing = count(taken.snapshot.gaps, "path");
+    let mut reply = made(snapshot, available);
+    reply.text = format!("created {}; {available} of {max} manual slots are free", described(snapshot));
+    if snapshot.is_partial() {
+        let missing = count(snapshot.gaps, "path");
         reply.text = format!("{}\nwarning: it lacks {missing} that could not be captured", reply.text);
-        reply.data["missing"] = taken.snapshot.gaps.into();
+        reply.data["missing"] = snapshot.gaps.into();
     }
     Ok(reply)
 }

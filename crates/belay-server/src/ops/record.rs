@@ -59,7 +59,7 @@ pub(super) fn status(call: &Call<'_>) -> Result<Reply> {
 }
 
 fn line(argv: &[Raw]) -> String {
-    let words: Vec<String> = argv.iter().map(|word| words::path(word.bytes())).collect();
+    let words: Vec<String> = argv.iter().map(|word| words::line(word.bytes())).collect();
     words.join(" ").chars().take(COMMAND_CHARS_MAX).collect()
 }
 
@@ -67,7 +67,11 @@ fn line(argv: &[Raw]) -> String {
 pub(super) fn log(call: &Call<'_>) -> Result<Reply> {
     let home = call.workspace.home();
     let of_workspace = |run: &RunRecord| run.workspace == call.workspace.id();
-    let run = home.find_run(call.arguments.text("run"), &of_workspace)?;
+    let name = call.arguments.text("run");
+    let run = home.find_run(name, &of_workspace)?;
+    if !of_workspace(&run) {
+        return Err(belay_session::Error::UnknownRun(name.unwrap_or_default().to_owned()).into());
+    }
     let journal = home.journal(&run)?;
     let counts = journal.change_counts()?;
     let commands = journal.commands()?;
@@ -115,7 +119,7 @@ pub(super) fn blame(call: &Call<'_>) -> Result<Reply> {
     let items = items.collect();
     let prompt = last.touches.last().and_then(|touch| touch.prompt.clone());
     let asked =
-        prompt.as_ref().map(|prompt| format!("asked for: {}\n", words::path(prompt.as_bytes()))).unwrap_or_default();
+        prompt.as_ref().map(|prompt| format!("asked for: {}\n", words::line(prompt.as_bytes()))).unwrap_or_default();
     let head = format!("{name}: {verb} by {}\n{asked}", who(last));
     let extra = Map::from_iter([("path".to_owned(), Value::from(name)), ("last".to_owned(), by(last))]);
     Ok(Paged { key: "lines", none: "", items, head, extra }.reply(call.arguments))

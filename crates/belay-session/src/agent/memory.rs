@@ -4,6 +4,7 @@
 
 use std::io;
 
+use belay_event::{At, Degraded, Event, What};
 use belay_store::Disk;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ const HEARD_MAX: usize = 128;
 /// How soon the same prompt must come again to count as told twice.
 const TWICE: SignedDuration = SignedDuration::from_millis(1500);
 
+/// Beneath a workspace: what is wrong with an agent's hooks.
+const ALARM: &str = "alarm";
+
 /// One conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Memory {
@@ -29,6 +33,9 @@ pub(super) struct Memory {
     pub(super) run: Option<String>,
     /// The turn that is going on, or was last.
     pub(super) turn: Option<u64>,
+    /// Whether that run is one that records its commands by itself, under numbers of its own.
+    #[serde(default)]
+    pub(super) is_guest: bool,
     /// Tool calls so far.
     pub(super) commands: u64,
     /// Tool calls that have not ended.
@@ -83,6 +90,16 @@ impl Memory {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(Error::disk("read", &name)(error)),
         }
+    }
+
+    /// The name of its file.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// When it was last heard of.
+    pub(super) fn last_heard(&self) -> Option<Timestamp> {
+        self.heard.last().map(|(_, at)| *at)
     }
 
     /// Whether a turn is under way, and no tool call in it.
@@ -151,12 +168,17 @@ impl Memory {
         Some(self.open.remove(at))
     }
 
+    /// The number of a call in the record, if calls have one there.
+    pub(super) fn number_of(&self, call: u64) -> Option<u64> {
+        (!self.is_guest).then_some(call)
+    }
+
     pub(super) fn cause(&self) -> Cause {
         Cause { run: self.run.clone(), turn: self.turn, trigger: None, command: None }
     }
 }
 
-fn file_of(workspace: &Workspace<'_>, session: &str) -> String {
+pub(super) fn file_of(workspace: &Workspace<'_>, session: &str) -> String {
     let key = blake3::hash(session.as_bytes()).to_hex();
     workspace.file(&format!("agents/{}", &key[..24]))
 }
@@ -171,7 +193,8 @@ fn kind(deed: &AgentDeed) -> &'static str {
     }
 }
 
-fn overwrite(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
+/// Replaces a small file that nobody waits for the disk for.
+pub(crate) fn overwrite(disk: &dyn Disk, name: &str, bytes: &[u8]) -> Result<()> {
     let fresh = format!("{name}.new");
     let write = || {
         match disk.remove(&fresh) {
@@ -190,6 +213,30 @@ impl Workspace<'_> {
         let missed = Missed { at: self.home.options.clock.now(), why: why.to_owned() };
         let bytes = serde_json::to_vec(&missed).expect("it is plain data with text keys");
         overwrite(self.home.disk(), &self.file("missed"), &bytes)
+    }
+
+    /// Remembers that an agent's hooks are no longer what they should be, until they are; its record says so, too.
+    pub fn raise_alarm(&self, session: &str, why: &str) -> Result<()> {
+        let at = self.home.options.clock.now();
+        let bytes = serde_json::to_vec(&Missed { at, why: why.to_owned() }).expect("it is plain data with text keys");
+        overwrite(self.home.disk(), &self.file(ALARM), &bytes)?;
+        let _held = self.turn_to_speak()?;
+        let degraded = Degraded { layer: "hooks".to_owned(), why: why.to_owned() };
+        self.write_down(&Memory::read(self, session)?, vec![Event::new(At::from(at), What::Degraded(degraded))], false)
+    }
+
+    /// Learns that the hooks are as they should be.
+    pub fn calm_alarm(&self) -> Result<()> {
+        let name = self.file(ALARM);
+        match self.home.disk().remove(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::disk("remove", &name)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with an agent's hooks, as was last seen.
+    pub fn alarm(&self) -> Option<Missed> {
+        serde_json::from_slice(&self.home.disk().read(&self.file(ALARM)).ok()?).ok()
     }
 
     /// The last word that nothing came of, unless a snapshot was taken since.

@@ -1,11 +1,11 @@
 //! What was put back while an agent worked, in the record of its conversation.
 
 use belay_event::{Action, At, Event, FileChange, Raw, What};
-use belay_store::{LockMode, Steps};
+use belay_store::Steps;
 
 use super::memory::Memory;
 use crate::blend::told;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::rollback::Outcome;
 use crate::run::Still;
 use crate::workspace::Workspace;
@@ -22,8 +22,7 @@ impl Workspace<'_> {
     }
 
     fn tell_conversations(&self, outcome: &Outcome, steps: &Steps) -> Result<()> {
-        let lock = self.file("agents.lock");
-        let _held = self.home.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        let _held = self.turn_to_speak()?;
         let at = At::from(self.home.options.clock.now());
         for memory in Memory::all(self)? {
             let run = memory.run.as_deref().and_then(|run| self.home.run(run).ok());

@@ -18,7 +18,9 @@ const NOTEBOOKS_MAX: usize = 8;
 impl Workspace<'_> {
     /// Begins the record of a conversation; one that goes on inside a run is that run's.
     pub(super) fn begin_session(&self, memory: &mut Memory, word: &AgentWord) -> Result<()> {
-        if let Some(mut run) = memory.run.as_ref().and_then(|run| self.home.run(run).ok()) {
+        let known = memory.run.as_ref().and_then(|run| self.home.run(run).ok());
+        // A conversation goes on after the run that it was in, and has a record of its own from there.
+        if let Some(mut run) = known.filter(|run| run.supervisor.is_none() || run.is_live()) {
             // Whoever asks what was touched since skips runs that had ended by then.
             if run.supervisor.is_none() && run.ended_at.take().is_some() {
                 run.save(self.home.disk(), false)?;
@@ -26,6 +28,8 @@ impl Workspace<'_> {
             return Ok(());
         }
         let live = self.home.open_runs(&self.id)?.into_iter().rfind(|run| run.is_live() && !run.is_watch());
+        (memory.commands, memory.is_guest) = (0, live.is_some());
+        memory.open.clear();
         if let Some(live) = live {
             memory.run = Some(live.id);
             return Ok(());
@@ -97,6 +101,16 @@ impl Workspace<'_> {
             }
         };
         Ok(notebook.append(&events, seal)?)
+    }
+
+    /// The last call in the journal, if the conversation does not remember it.
+    pub(super) fn last_written(&self, memory: &Memory) -> Result<Option<(u64, Vec<Raw>)>> {
+        let Some(run) = memory.run.as_deref().and_then(|run| self.home.run(run).ok()) else { return Ok(None) };
+        if memory.is_guest {
+            return Ok(None);
+        }
+        let last = self.home.journal(&run)?.commands()?.pop().map(|command| command.exec);
+        Ok(last.filter(|exec| exec.command > memory.commands).map(|exec| (exec.command, exec.argv)))
     }
 
     /// Brings the record of the conversation up to date.

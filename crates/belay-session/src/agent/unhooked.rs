@@ -57,6 +57,11 @@ impl Workspace<'_> {
         Ok(Some(last).filter(|last| turn.is_none_or(|turn| turn.created_at < last.at)))
     }
 
+    /// Whether a conversation is in the middle of a turn and of no tool call, so that nothing of its should change.
+    pub fn is_between_calls(&self, agent: &str, session: &str) -> Result<bool> {
+        Ok(Memory::read(self, &format!("{agent} {session}"))?.is_between_calls())
+    }
+
     /// Whether a conversation has told anything by its hooks.
     pub fn has_heard_of(&self, agent: &str, session: &str) -> Result<bool> {
         Memory::is_there(self, &format!("{agent} {session}"))

@@ -15,6 +15,12 @@ use crate::workspace::Work;
 const BLOCK: u64 = 512;
 /// Extended headers hold names and attributes; what is larger is an attack.
 const EXTENSION_BYTES_MAX: u64 = 64 << 20;
+/// More attributes than any filesystem lists of one file.
+const XATTRS_MAX: usize = 16 << 10;
+/// The longest text of a link that a filesystem takes.
+const LINK_BYTES_MAX: usize = 4095;
+/// What may follow the end: tar fills its last record with zeroes.
+const TRAILING_BYTES_MAX: u64 = 64 << 20;
 /// Runs of data in a file with holes.
 const RUNS_MAX: u64 = 1 << 20;
 
@@ -69,7 +75,9 @@ pub(crate) fn read(
         return bad("it is empty, or no tar archive");
     }
     // What follows the end is read too, so that a checksum at the very end is checked.
-    io::copy(&mut reader.from, &mut io::sink())?;
+    if io::copy(&mut (&mut *reader.from).take(TRAILING_BYTES_MAX), &mut io::sink())? == TRAILING_BYTES_MAX {
+        return bad("too much follows its end");
+    }
     reader.finish()
 }
 
@@ -94,6 +102,8 @@ struct Extended {
     /// The form of a file with holes, and its whole size.
     sparse: (Option<u64>, Option<u64>, Option<u64>),
     is_old_sparse: bool,
+    /// How long the headers were.
+    bytes: u64,
 }
 
 impl Reader<'_, '_, '_> {
@@ -103,6 +113,11 @@ impl Reader<'_, '_, '_> {
         match header.entry_type() {
             EntryType::XHeader => {
                 let text = self.extension(size)?;
+                // Several may come before one entry.
+                self.extended.bytes += size;
+                if self.extended.bytes > EXTENSION_BYTES_MAX {
+                    return bad("the extended headers of an entry are larger than any name or attribute");
+                }
                 self.extended.take(&text)
             }
             EntryType::XGlobalHeader => self.global(size),
@@ -143,6 +158,9 @@ impl Reader<'_, '_, '_> {
             }
             EntryType::Symlink => {
                 let text = link_text(header, &extended)?;
+                if text.len() > LINK_BYTES_MAX {
+                    return bad("a link in it is longer than any can be");
+                }
                 Ok(self.into.put(&path, Meta { mode: 0o777, ..meta }, Kind::Symlink(text))?)
             }
             EntryType::Fifo => Ok(self.into.put(&path, meta, Kind::Fifo)?),
@@ -251,12 +269,12 @@ impl Reader<'_, '_, '_> {
 
     fn global(&mut self, size: u64) -> Result<()> {
         let text = self.extension(size)?;
-        for (key, value) in records(&text)? {
+        records(&text, |key, value| {
             if key == b"comment" {
                 self.note = std::str::from_utf8(value).ok().and_then(Note::parse).or(self.note.take());
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The bytes of an extended header.
@@ -301,7 +319,7 @@ impl Reader<'_, '_, '_> {
 
 impl Extended {
     fn take(&mut self, text: &[u8]) -> Result<()> {
-        for (key, value) in records(text)? {
+        records(text, |key, value| {
             match key {
                 b"path" if self.sparse.0.is_none() => self.path = Some(value.to_vec()),
                 b"GNU.sparse.name" => self.path = Some(value.to_vec()),
@@ -320,8 +338,8 @@ impl Extended {
                     }
                 }
             }
-        }
-        Ok(())
+            if self.xattrs.len() > XATTRS_MAX { bad("an entry in it has too many attributes") } else { Ok(()) }
+        })
     }
 }
 
@@ -366,9 +384,8 @@ fn clean(path: &[u8]) -> Result<Vec<u8>> {
     Ok(names.join(&b'/'))
 }
 
-/// The records of an extended header.
-fn records(mut text: &[u8]) -> Result<Vec<(&[u8], &[u8])>> {
-    let mut found = Vec::new();
+/// Calls `each` with key and value of every record of an extended header.
+fn records(mut text: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
     while !text.is_empty() {
         let split = || -> Option<(&[u8], &[u8], &[u8])> {
             let space = text.iter().position(|byte| *byte == b' ')?;
@@ -378,10 +395,10 @@ fn records(mut text: &[u8]) -> Result<Vec<(&[u8], &[u8])>> {
             Some((&record[..equals], &record[equals + 1..], &text[len as usize..]))
         };
         let Some((key, value, rest)) = split() else { return bad("an extended header is not readable") };
-        found.push((key, value));
+        each(key, value)?;
         text = rest;
     }
-    Ok(found)
+    Ok(())
 }
 
 fn number(text: &[u8]) -> Result<u64> {

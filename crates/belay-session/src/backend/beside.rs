@@ -13,6 +13,14 @@ pub(crate) fn beside(workspace: &Path) -> Option<PathBuf> {
     Some(workspace.parent()?.join(NAME))
 }
 
+/// Where a copy at a path is after the workspace beside which or in which it lies was moved, if it was moved along.
+pub(crate) fn place_after(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
+    if let Ok(inside) = path.strip_prefix(from) {
+        return Some(to.join(inside));
+    }
+    Some(beside(to)?.join(path.strip_prefix(beside(from)?).ok()?))
+}
+
 /// Opens it, made if it is missing.
 pub(super) fn open(workspace: &Path) -> io::Result<Dir> {
     let around = Root::open(workspace.parent().ok_or(io::ErrorKind::NotADirectory)?)?.dir_path_only(b"")?;

@@ -1,5 +1,6 @@
 //! The backend `btrfs`: a snapshot is a read-only snapshot of the workspace's subvolume, beside it.
 
+use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -29,7 +30,7 @@ impl Native for Btrfs {
         Ok((CopyPlace::Outside(path), reference))
     }
 
-    fn make(&self, workspace: &Path, copy: &NativeCopy) -> io::Result<()> {
+    fn make(&self, workspace: &Path, copy: &NativeCopy, _held: Option<&File>) -> io::Result<()> {
         let source = Root::open(workspace)?.dir(b"")?;
         btrfs::snapshot(source.as_fd(), &beside::open(workspace)?, copy.id.as_bytes())?;
         // One that was made since nobody was in the way would be an empty directory in the snapshot.
@@ -41,12 +42,12 @@ impl Native for Btrfs {
 
     fn remove(&self, copy: &NativeCopy) -> io::Result<()> {
         let CopyPlace::Outside(path) = &copy.place else { return Ok(()) };
-        if let Some((holder, name)) = beside::holder(path)? {
-            match btrfs::remove(&holder, &name) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => beside::tidy(path),
-            }
+        let Some((holder, name)) = beside::holder(path)? else { return absent(path) };
+        match btrfs::remove(&holder, &name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => absent(path)?,
+            other => drop(other?),
         }
+        beside::tidy(path);
         Ok(())
     }
 
@@ -63,6 +64,21 @@ impl Native for Btrfs {
             return None;
         }
         btrfs::changed_since(now.as_fd(), old.created_generation).ok()
+    }
+}
+
+/// Whether nothing is left of a snapshot that is not where it was; an error if it may only be out of sight.
+fn absent(path: &Path) -> io::Result<()> {
+    let is_btrfs = |dir: &Root| dir.file_system().is_ok_and(|system| system.kind == FileSystemKind::Btrfs);
+    let hidden = || io::Error::other("its filesystem is not mounted, or it was moved with the directory around it");
+    let above = path.ancestors().skip(1).find_map(|above| Root::open(above).ok());
+    let Some((above, name)) = above.filter(is_btrfs).zip(path.file_name()) else { return Err(hidden()) };
+    match btrfs::has_subvolume_named(above.dir(b"")?.as_fd(), std::os::unix::ffi::OsStrExt::as_bytes(name)) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(hidden()),
+        // Only root may ask; for others the directory around the workspace answers.
+        Err(_) if path.ancestors().nth(2).is_some_and(Path::exists) => Ok(()),
+        Err(_) => Err(hidden()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The backend `zfs`: a snapshot is a snapshot of the data set that the workspace is, and is never rolled back to.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,14 +35,14 @@ impl Native for Zfs {
         Ok((CopyPlace::Outside(path), format!("{}@{name}", dataset.name)))
     }
 
-    fn make(&self, workspace: &Path, copy: &NativeCopy) -> io::Result<()> {
+    fn make(&self, workspace: &Path, copy: &NativeCopy, held: Option<&File>) -> io::Result<()> {
         let (dataset, path) = (dataset(workspace)?, path_of(copy)?);
         let name = name_of(&copy.id);
-        zfs::snapshot(&dataset, &name)?;
+        zfs::snapshot(&dataset, &name, held)?;
         if !zfs::shows_snapshots(&dataset) {
             beside::open(workspace)?;
         }
-        let seen: Seen = zfs::show(&dataset, &name, path)?;
+        let seen: Seen = zfs::show(&dataset, &name, path, held)?;
         match seen.path() == path {
             true => Ok(()),
             false => Err(io::Error::other(format!("the snapshot is at {} instead", seen.path().display()))),

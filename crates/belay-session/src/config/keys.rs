@@ -91,7 +91,12 @@ pub(crate) const KEYS: &[Key] = &[
     key("snapshots.exclude.exclude_patterns", Texts, Never, "Names, or parts of paths, to leave out."),
     key("snapshots.exclude.exclude_globs", Texts, Never, "Globs of file names to leave out."),
     key("snapshots.exclude.force_include", Texts, Adding, "Patterns to capture whatever else is said."),
-    key("snapshots.retention.budget", Size, Never, "Bytes that the store may hold, for all workspaces."),
+    key(
+        "snapshots.retention.budget",
+        Size,
+        Never,
+        "Bytes that the store may hold, for all workspaces; seen to before and after each snapshot.",
+    ),
     key("snapshots.retention.budget_free_percent", Number(100), Never, "Part of the free disk the store may hold."),
     key("snapshots.retention.max_count", Number(1_000_000), Never, "Snapshots kept by the archive backend."),
     key("snapshots.retention.delete_initial", Flag, Being(false), "Let pre-run snapshots be deleted automatically."),

@@ -106,6 +106,7 @@ fn a_decision_names_its_rule() {
 #[test]
 fn a_command_gets_the_profile_that_suits_it() {
     assert_eq!(suits(b"claude"), "claude");
+    assert_eq!([&b"opencode"[..], b"copilot", b"cursor-agent"].map(suits), ["opencode", "copilot", "cursor"]);
     assert_eq!(suits(b"/usr/local/bin/npm"), "node");
     assert_eq!(suits(b"make"), "default");
 }

@@ -1,8 +1,8 @@
 //! The helper's own side: who it answers, what it checks before it does, and when it ends.
 //!
-//! One thread takes letters. If nothing changed since the latest snapshot it says so at once, and what the agent told is
-//! written down after that. Everything else waits its turn behind what was told before, and is answered when its
-//! snapshot is durable.
+//! One thread takes letters. If nothing changed since the latest snapshot it says so at once; what the agent told is kept
+//! in the inbox before that, and written down after it. Everything else waits its turn behind what was told before, and is
+//! answered when its snapshot is durable.
 
 mod desk;
 
@@ -19,19 +19,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use belay_event::{FileSource, Raw};
-use belay_store::LockMode;
+use belay_store::{LockMode, Quiet};
 use belay_sys::inotify::Inotify;
 use serde_json::Value;
 
 use self::desk::{Desk, Job};
-use super::{Letter, PLACE, Standing, Told, Want, address, lock_name, name_of};
+use super::inbox::Inbox;
+use super::{Letter, PLACE, Standing, Told, Want, address, is_readable, lock_name, name_of};
 use crate::config::Sources;
 use crate::error::{Error, Result, chain};
 use crate::eyes::{Eyes, Sight, number};
 use crate::home::Home;
 use crate::run::{Frame, is_free, read_frame, write_text};
 use crate::trust::{OwnWord, own_word};
-use crate::workspace::Workspace;
+use crate::workspace::{Work, Workspace};
 
 /// Whoever connects and does not say what it wants in this time is let go: others wait behind it.
 const SILENCE: Duration = Duration::from_millis(200);
@@ -62,10 +63,12 @@ pub fn reside(residence: &Residence<'_>) -> Result<()> {
     let Some(_held) = held else { return Ok(()) };
     let Some(sources) = (residence.sources)() else { return Ok(()) };
     let workspace = home.workspace(residence.workspace, &sources)?;
+    // Another one may have been killed before it had written down what it was told.
+    workspace.take_up_held(Work { progress: &Quiet, stop: residence.stop })?;
     let sight = open_eyes(&workspace);
     let helper = Helper::new(residence, workspace, sight, sources)?;
     let (listener, departure) = (helper.listen()?, departure(&helper.path, &home.path().join("store")));
-    let desk = Desk::new(residence.stop, &helper.bell).map_err(Error::run("wait for letters"))?;
+    let desk = Desk::new(residence.stop, &helper.bell, &helper.inbox).map_err(Error::run("wait for letters"))?;
     std::thread::scope(|scope| {
         let jobs = desk.open(scope, helper.sight.get());
         helper.attend(&listener, departure.as_ref(), &desk, jobs);
@@ -73,6 +76,7 @@ pub fn reside(residence: &Residence<'_>) -> Result<()> {
         let _ = fs::remove_file(&helper.socket);
         drop(listener);
     });
+    helper.inbox.close();
     Ok(())
 }
 
@@ -103,6 +107,7 @@ struct Helper<'a> {
     answered: AtomicU64,
     over: AtomicBool,
     bell: belay_sys::Bell,
+    inbox: Inbox<'a>,
 }
 
 /// The workspace as it was opened, and by what configuration.
@@ -137,6 +142,7 @@ impl<'a> Helper<'a> {
             answered: AtomicU64::new(0),
             over: AtomicBool::new(false),
             bell: belay_sys::Bell::new().map_err(Error::run("wait for letters"))?,
+            inbox: Inbox::new(residence.home.disk(), residence.workspace),
         })
     }
 
@@ -208,16 +214,26 @@ impl<'a> Helper<'a> {
             return Ok(());
         }
         let Some(Frame::Text(said)) = read_frame::<Value>(&mut stream)? else { return Ok(()) };
+        // Whoever has hung up does it without us, which is how it goes on if we were stopped for a while.
+        if is_readable(&stream, Duration::ZERO)? {
+            return Ok(());
+        }
         self.answered.fetch_add(1, Ordering::SeqCst);
         let letter = match self.consider(said) {
             Ok(letter) => letter,
             Err(told) => return write_text(&mut stream, &told),
         };
         match self.begin(letter) {
-            Ok((workspace, word)) if !desk.is_taking() && desk::is_nothing_new(&workspace, &word) => {
-                write_text(&mut stream, &Told::Done)?;
-                desk.take(jobs, Job::told(workspace, word));
-                Ok(())
+            Ok((workspace, mut word)) if !desk.is_taking() && desk::is_nothing_new(&workspace, &word) => {
+                // So that it is known again if it has to be taken up after us.
+                word.key.get_or_insert_with(|| self.residence.home.options.ids.next("told_", 12));
+                let Ok(number) = self.inbox.keep(&word) else {
+                    desk.take(jobs, Job::asked(workspace, word, stream));
+                    return Ok(());
+                };
+                let answered = write_text(&mut stream, &Told::Done);
+                desk.take(jobs, Job::told(workspace, word, number));
+                answered
             }
             Ok((workspace, word)) => {
                 desk.take(jobs, Job::asked(workspace, word, stream));
@@ -235,7 +251,7 @@ impl<'a> Helper<'a> {
                 self.leave();
                 return Err(Told::Leaving);
             }
-            "standing" => return Err(Told::Standing(self.standing())),
+            "standing" => return Err(Told::Standing(Box::new(self.standing()))),
             _ => {}
         }
         let version = text("version");
@@ -265,6 +281,7 @@ impl<'a> Helper<'a> {
         let directory = Path::new(std::ffi::OsStr::from_bytes(letter.directory.bytes()));
         let holder = self.residence.home.holder(directory).map_err(|error| chain(&error))?;
         match letter.want {
+            Want::Hear(word) if workspace.has_news(&word) => Err("there is something to tell the agent".to_owned()),
             Want::Hear(word) if holder.as_deref() == Some(workspace.id()) => Ok((workspace, word)),
             _ => Err("the directory is of another workspace".to_owned()),
         }
@@ -293,6 +310,7 @@ impl<'a> Helper<'a> {
             workspace: self.residence.workspace.to_owned(),
             path: Raw::from(self.path.as_os_str().as_bytes()),
             files: files.name().to_owned(),
+            changed: self.sight.get().and_then(|eyes| eyes.look().changed()),
             answered: self.answered.load(Ordering::SeqCst),
             idle_seconds: self.idle.load(Ordering::SeqCst),
         }

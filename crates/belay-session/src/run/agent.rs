@@ -1,11 +1,12 @@
 //! What an agent may ask of the run that it is in, over `agent.sock`: a command line of belay's, as a line of JSON.
 //!
 //! Invariants: whoever asks is taken for an enemy: lines, answers, time and the number of clients are bounded; nothing
-//! is carried out here, but by a process that decides for itself what an agent may do; one question at a time.
+//! is carried out here, but by a process that decides for itself what an agent may do; one question at a time, beside
+//! those that are given the connection itself and talk for as long as the client likes.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ const LINE_BYTES_MAX: u64 = 64 << 10;
 /// What of an answer's text is passed on; the rest is cut off and that is said.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 const CLIENTS_MAX: usize = 8;
+/// Conversations at a time: an agent and its helpers have one each.
+const PIPES_MAX: usize = 16;
 /// Questions of one run: an agent that asks more is in a loop.
 const CALLS_MAX: u64 = 100_000;
 /// How long one question may take.
@@ -44,6 +47,9 @@ pub struct AgentCall {
     /// Whether the answer may be coloured.
     #[serde(default)]
     pub color: bool,
+    /// Whether the rest of the connection is a conversation with whoever answers, once it says so.
+    #[serde(default)]
+    pub pipe: bool,
 }
 
 /// An answer.
@@ -64,6 +70,8 @@ pub enum AgentAnswer {
     },
     /// Nothing was done, and why.
     Refused(String),
+    /// What follows on the connection is the conversation.
+    Piped,
 }
 
 /// Makes the process that answers a question.
@@ -89,6 +97,7 @@ struct Desk {
     answerer: Answerer,
     helpers: Helpers,
     clients: AtomicUsize,
+    pipes: AtomicUsize,
     calls: AtomicU64,
     busy: Mutex<()>,
 }
@@ -105,6 +114,7 @@ pub(super) fn listen(dir: &Path, run: &str, answerer: Answerer, helpers: Helpers
         answerer,
         helpers,
         clients: AtomicUsize::new(0),
+        pipes: AtomicUsize::new(0),
         calls: AtomicU64::new(0),
         busy: Mutex::new(()),
     });
@@ -151,17 +161,61 @@ impl Desk {
                 Ok(None) => return Ok(()),
                 Err(error) => return write_line(&mut writing, &AgentAnswer::Refused(error.to_string())),
             };
+            if call.pipe {
+                return match self.join(&call, &writing) {
+                    Ok(()) => Ok(()),
+                    Err(error) => write_line(&mut writing, &AgentAnswer::Refused(error.to_string())),
+                };
+            }
             write_line(&mut writing, &self.answer(&call))?;
         }
     }
 
-    fn answer(&self, call: &AgentCall) -> AgentAnswer {
+    /// Why a question is not even passed on.
+    fn objection(&self, call: &AgentCall) -> Option<&'static str> {
         if self.calls.fetch_add(1, Ordering::SeqCst) >= CALLS_MAX {
-            return AgentAnswer::Refused("this run has asked too often".into());
+            return Some("this run has asked too often");
         }
         // Words with a zero byte cannot be passed to a process.
-        if call.argv.iter().chain([&call.cwd]).any(|word| word.bytes().contains(&0)) {
-            return AgentAnswer::Refused("a word holds a zero byte".into());
+        let is_torn = call.argv.iter().chain([&call.cwd]).any(|word| word.bytes().contains(&0));
+        is_torn.then_some("a word holds a zero byte")
+    }
+
+    /// Gives the connection to a process that answers on it to its end; what the client said too early is lost.
+    fn join(&self, call: &AgentCall, stream: &UnixStream) -> io::Result<()> {
+        if let Some(why) = self.objection(call) {
+            return Err(io::Error::other(why));
+        }
+        if self.pipes.fetch_add(1, Ordering::SeqCst) >= PIPES_MAX {
+            self.pipes.fetch_sub(1, Ordering::SeqCst);
+            return Err(io::Error::other("too many others are served"));
+        }
+        // A conversation does not count among those who ask, since it may last as long as the run.
+        self.clients.fetch_sub(1, Ordering::SeqCst);
+        let done = self.converse(call, stream);
+        self.clients.fetch_add(1, Ordering::SeqCst);
+        self.pipes.fetch_sub(1, Ordering::SeqCst);
+        done
+    }
+
+    fn converse(&self, call: &AgentCall, stream: &UnixStream) -> io::Result<()> {
+        stream.set_write_timeout(None)?;
+        let mut command = (self.answerer)(&self.run, call);
+        command.stdin(OwnedFd::from(stream.try_clone()?)).stdout(OwnedFd::from(stream.try_clone()?));
+        let mut child = command.stderr(Stdio::null()).spawn()?;
+        // It holds the connection open as long as it is there.
+        drop(command);
+        let pid = child.id();
+        self.helpers.change(|pids| pids.push(pid));
+        let ended = child.wait();
+        self.helpers.change(|pids| pids.retain(|other| *other != pid));
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+        ended.map(drop)
+    }
+
+    fn answer(&self, call: &AgentCall) -> AgentAnswer {
+        if let Some(why) = self.objection(call) {
+            return AgentAnswer::Refused(why.into());
         }
         let _turn = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let done = carry_out((self.answerer)(&self.run, call), &self.helpers);
@@ -242,15 +296,33 @@ fn write_line(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
 
 /// Asks the run whose socket this is.
 pub fn ask_run(socket: &Path, call: &AgentCall) -> io::Result<AgentAnswer> {
+    let mut line = Vec::new();
+    BufReader::new(put(socket, call)?).read_until(b'\n', &mut line)?;
+    Ok(serde_json::from_slice(&line)?)
+}
+
+/// Asks for a conversation; the answer is a refusal if there is no connection.
+pub fn talk_to_run(socket: &Path, call: &AgentCall) -> io::Result<(AgentAnswer, Option<UnixStream>)> {
+    let mut stream = put(socket, call)?;
+    // Not a byte more than the line is taken, since the rest is for somebody else.
+    let (mut line, mut byte) = (Vec::new(), [0]);
+    while byte[0] != b'\n' && (line.len() as u64) < LINE_BYTES_MAX {
+        stream.read_exact(&mut byte)?;
+        line.push(byte[0]);
+    }
+    let answer = serde_json::from_slice(&line)?;
+    let stream = (answer == AgentAnswer::Piped).then_some(stream);
+    Ok((answer, stream))
+}
+
+fn put(socket: &Path, call: &AgentCall) -> io::Result<UnixStream> {
     let dir = socket.parent().ok_or(io::ErrorKind::InvalidInput)?;
     // Rules on paths may forbid to list the directory, but not to name it.
     let flags = i32::try_from(rustix::fs::OFlags::PATH.bits()).expect("a flag of the kernel fits");
     let held = File::options().read(true).custom_flags(flags).open(dir)?;
     let mut stream = UnixStream::connect(by_handle(&held))?;
     write_line(&mut stream, call)?;
-    let mut line = Vec::new();
-    BufReader::new(stream).read_until(b'\n', &mut line)?;
-    Ok(serde_json::from_slice(&line)?)
+    Ok(stream)
 }
 
 #[cfg(test)]

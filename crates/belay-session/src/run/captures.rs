@@ -4,11 +4,9 @@
 //! being watched, and only if nothing was lost since; otherwise the workspace is walked.
 
 use std::collections::VecDeque;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use belay_event::SnapshotTaken;
-use belay_store::Quiet;
 use belay_trace::Tracer;
 
 use super::record::RunRecord;
@@ -38,6 +36,11 @@ impl Done {
     /// The snapshot's identifier, if it was taken.
     pub(super) fn id(&self) -> Option<&str> {
         self.result.as_ref().ok().map(|snapshot| snapshot.id.as_str())
+    }
+
+    /// The snapshot, if it was taken.
+    pub(super) fn snapshot(&self) -> Option<&Snapshot> {
+        self.result.as_ref().ok()
     }
 
     /// The process that was held for it.
@@ -120,6 +123,7 @@ impl Captures {
             by_dirty_set,
             command: ask.command,
             root: snapshot.as_ref().map(|snapshot| snapshot.root.to_hex()),
+            gaps: snapshot.as_ref().map_or(0, |snapshot| snapshot.gaps),
             snapshot: snapshot.map(|snapshot| snapshot.id),
             failed,
         }
@@ -138,7 +142,7 @@ impl Job {
     }
 
     /// Takes the snapshot.
-    pub(super) fn carry_out(self, workspace: &Workspace<'_>, run: &RunRecord, stop: &AtomicBool) -> Done {
+    pub(super) fn carry_out(self, workspace: &Workspace<'_>, run: &RunRecord, work: Work<'_>) -> Done {
         let began = Instant::now();
         let request = SnapshotRequest {
             backend: run.backend.as_deref().and_then(BackendChoice::from_name),
@@ -154,7 +158,7 @@ impl Job {
             pool: self.ask.pooled.then_some(Pool::Auto),
             ..SnapshotRequest::default()
         };
-        let taken = workspace.snapshot(&request, Work { progress: &Quiet, stop });
+        let taken = workspace.snapshot(&request, work);
         let result = taken.map(|taken| taken.snapshot).map_err(|error| crate::error::chain(&error));
         Done { job: self, result, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
     }

@@ -37,7 +37,7 @@ impl RunClient {
     }
 
     /// Gives up waiting for an answer after this time.
-    pub(super) fn set_patience(&self, time: std::time::Duration) -> io::Result<()> {
+    pub(crate) fn set_patience(&self, time: std::time::Duration) -> io::Result<()> {
         self.0.set_read_timeout(Some(time))
     }
 

@@ -110,6 +110,11 @@ impl HeldCommand {
         }
     }
 
+    /// Whether it was born in the run's group.
+    pub(super) fn is_in_group(&self) -> bool {
+        matches!(self, HeldCommand::Free(held) if held.is_in_group())
+    }
+
     /// Where the calls that its jail refuses are told.
     pub(super) fn take_refusals(&mut self) -> Option<belay_jail::Refusals> {
         match self {
@@ -158,6 +163,11 @@ impl Workspace<'_> {
             _ => Engine::None,
         }
     }
+}
+
+/// Makes a control group and removes it again, as a run would.
+pub fn try_cgroup() -> std::io::Result<()> {
+    belay_sys::Cgroup::create(&format!("belay-try-{}", std::process::id()))?.remove()
 }
 
 /// What is said of a run that nothing keeps in.
@@ -216,6 +226,13 @@ pub(crate) fn policy_at(
     // A command that could write the settings would choose the jail of the next one.
     if policy.decides(&den.settings).is_some_and(|grant| grant.access == Access::Write) {
         policy.grants.push(Grant::new(&den.settings, Access::Read));
+    }
+    // Hooks and servers that an agent starts name the program by its own path.
+    if let Some(program) = den.program.as_ref().filter(|program| !program.starts_with(belay))
+        && policy.decides(program).is_none_or(|grant| !matches!(grant.access, Access::Read | Access::Write))
+        && program.is_file()
+    {
+        policy.grants.push(Grant::new(program, Access::Read));
     }
     policy.grants.extend(last);
     // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.

@@ -8,13 +8,16 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::Wake;
 use super::wire::{Answer, Frame, Request, read_frame, write_data, write_text};
+
+/// Ctrl-C and Ctrl-backslash, as a terminal has them that no program has set up yet.
+const END_KEYS: [u8; 2] = [0x03, 0x1c];
 
 /// Room for what the kernel says of a process.
 const STATUS_BYTES: usize = 8192;
@@ -30,6 +33,9 @@ pub(super) struct Control {
     wakes: Sender<Wake>,
     /// Where keys go.
     terminal: Option<Arc<File>>,
+    /// Set by whoever wants it stopped before the loop takes requests.
+    stop: &'static AtomicBool,
+    is_preparing: Arc<AtomicBool>,
 }
 
 struct Client {
@@ -69,9 +75,26 @@ fn fetters(process: &str) -> Option<[u64; 2]> {
     Some([number("NoNewPrivs:"), number("Seccomp_filters:")])
 }
 
+/// Whether a request means that the run is to end.
+fn is_end(request: &Request) -> bool {
+    use rustix::process::Signal;
+    match request {
+        Request::Stop { .. } => true,
+        Request::Signal(signal) => [Signal::INT, Signal::QUIT, Signal::TERM].iter().any(|one| one.as_raw() == *signal),
+        _ => false,
+    }
+}
+
 impl Control {
-    pub(super) fn new(wakes: Sender<Wake>, terminal: Option<Arc<File>>) -> Control {
-        Control { clients: Arc::default(), next: Arc::new(AtomicU64::new(1)), wakes, terminal }
+    pub(super) fn new(wakes: Sender<Wake>, terminal: Option<Arc<File>>, stop: &'static AtomicBool) -> Control {
+        let is_preparing = Arc::new(AtomicBool::new(true));
+        Control { clients: Arc::default(), next: Arc::new(AtomicU64::new(1)), wakes, terminal, stop, is_preparing }
+    }
+
+    /// From now on the loop answers; whether somebody wanted it stopped before.
+    pub(super) fn end_preparing(&self) -> bool {
+        self.is_preparing.store(false, Ordering::SeqCst);
+        self.stop.load(Ordering::SeqCst)
     }
 
     /// Takes connections in the run's directory until the process ends.
@@ -111,12 +134,19 @@ impl Control {
         while let Ok(Some(frame)) = read_frame::<Request>(from) {
             match (frame, &self.terminal) {
                 (Frame::Data(keys), Some(terminal)) => {
+                    if keys.iter().any(|key| END_KEYS.contains(key)) && self.is_preparing.load(Ordering::SeqCst) {
+                        self.stop.store(true, Ordering::SeqCst);
+                    }
                     if (&**terminal).write_all(&keys).is_err() {
                         return;
                     }
                 }
                 (Frame::Data(_), None) => {}
                 (Frame::Text(request), _) => {
+                    if is_end(&request) && self.is_preparing.load(Ordering::SeqCst) {
+                        // There is no command yet that it could be passed on to, and there will be none.
+                        self.stop.store(true, Ordering::SeqCst);
+                    }
                     if self.wakes.send(Wake::Request(id, request)).is_err() {
                         return;
                     }

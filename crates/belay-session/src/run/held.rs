@@ -142,6 +142,7 @@ impl Supervisor<'_> {
             // Whoever reviews the run meanwhile finds it; at the end it is written in any case.
             let _ = self.record.save(self.workspace.home().disk(), false);
         }
+        let lacking = self.news_of_gaps(done.snapshot());
         let taken = self.captures.done(done, self.tracer.is_some());
         let at = self.now();
         let named = match pid {
@@ -150,6 +151,9 @@ impl Supervisor<'_> {
         };
         if let Some(taken) = named {
             self.happened(vec![Event::new(at, What::Snapshot(taken))]);
+        }
+        if let Some(lacking) = lacking {
+            self.happened(vec![Event::new(at, What::Degraded(lacking))]);
         }
     }
 

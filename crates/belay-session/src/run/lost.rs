@@ -107,6 +107,7 @@ fn found(snapshot: &Snapshot, took_us: u64, at: At) -> Event {
         by_dirty_set: false,
         command: None,
         root: Some(snapshot.root.to_hex()),
+        gaps: snapshot.gaps,
         failed: None,
     };
     Event::new(at, What::Snapshot(taken))

@@ -1,5 +1,6 @@
 //! What is known of a run outside its journal: `runs/<run-id>/run.json`, and a mark beside its workspace while it lives.
 
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::PathBuf;
 
 use belay_event::{Ended, Protection, Raw};
@@ -204,6 +205,18 @@ impl RunRecord {
         let name = record_name(id);
         let bytes = disk.read(&name).map_err(Error::disk("read", &name))?;
         serde_json::from_slice(&bytes).map_err(|_| Error::TooNew { name })
+    }
+
+    /// Makes the directory of a run that is about to begin, which need not survive a loss of power before its record does:
+    /// the disk would sync it at once, and somebody waits for the command.
+    pub(super) fn make_room(&self, disk: &dyn Disk) {
+        let Some(home) = disk.path() else { return };
+        let dir = home.join("runs").join(&self.id);
+        // What is missing is made with the record.
+        if std::fs::DirBuilder::new().mode(0o700).create(&dir).is_ok() {
+            // Whatever the mask of modes is.
+            let _ = std::fs::set_permissions(&dir, std::fs::Permissions::from_mode(0o700));
+        }
     }
 
     /// Writes the record; with `durable` it survives a loss of power, too.

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use belay_event::{Degraded, Ended, ExecSource, FileSource, Isolation, Protection, RunStarted, What};
@@ -17,12 +17,14 @@ use belay_trace::{Engine, Options, Tracer};
 
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
+use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
 use super::{Wake, console, journal, refusals};
 use crate::error::{Error, Result};
+use crate::workspace::Work;
 
 /// The standard streams of the command.
 pub(super) struct Streams([OwnedFd; 3]);
@@ -61,6 +63,22 @@ impl Streams {
     }
 }
 
+/// What a command is born with.
+struct Child<'a> {
+    argv: &'a [Vec<u8>],
+    env: &'a [Vec<u8>],
+    streams: &'a Streams,
+    /// Who will trace it, if that is not us.
+    tracer: Option<u32>,
+}
+
+/// A command that was born, and what fell short.
+struct Born {
+    held: HeldCommand,
+    isolation: Isolation,
+    degraded: Vec<Degraded>,
+}
+
 impl Supervisor<'_> {
     /// Everything until the command's first instruction.
     pub(super) fn start(&mut self) -> Result<()> {
@@ -73,30 +91,40 @@ impl Supervisor<'_> {
                 Some(Tree::prepare(&self.record.id, self.record.limits, &is_over, &mut degraded))
             }
         };
-        self.prepare(tree.as_ref(), &mut degraded)?;
+        let born = self.prepare(tree.as_ref(), &mut degraded)?;
         self.record.group = tree.as_ref().and_then(Tree::group_path).map(|path| path.as_os_str().as_bytes().into());
-        let (held, isolation) = match &tree {
-            Some(tree) => self.hold(tree, &mut degraded).map(|(held, isolation)| (Some(held), isolation))?,
-            None => (None, Isolation::None),
+        let (held, isolation) = match (&tree, born) {
+            (Some(tree), Some(born)) => (Some(self.follow(tree, born.held, &mut degraded)?), born.isolation),
+            _ => (None, Isolation::None),
         };
         self.record.protection = Some(self.protection(isolation, tree.as_ref(), degraded));
         let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
         self.tree = tree.map(|tree| tree.sparing(tracer, self.helpers.clone()));
+        // From here on it is the command that is stopped.
+        if self.control.end_preparing() {
+            return Err(Error::RunInterrupted);
+        }
         self.announce_start()?;
         // Told before the command shows anything, so that it does not find a word of ours on its screen.
         self.control.tell_all(&Answer::Started(Box::new(self.record.clone())));
         self.release(held)
     }
 
-    /// The pre-run snapshot, the tracer and the journal take their time beside each other.
-    fn prepare(&mut self, tree: Option<&Tree>, degraded: &mut Vec<Degraded>) -> Result<()> {
+    /// The pre-run snapshot, the tracer, the journal and the birth of the command take their time beside each other.
+    fn prepare(&mut self, tree: Option<&Tree>, degraded: &mut Vec<Degraded>) -> Result<Option<Born>> {
         let settings = self.workspace.settings();
         let options = Options {
             workspace: self.workspace.path().to_owned(),
             exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
             // What is written to a layer is nowhere in the directory.
-            files: !self.workspace.is_layered() && !self.record.confinement.ephemeral,
-            engine: Engine::Best,
+            files: !self.workspace.is_layered()
+                && !self.record.confinement.ephemeral
+                && !settings.flag("tracing.disable_files"),
+            engine: match settings.choice("tracing.engine") {
+                "unprivileged" => Engine::Unprivileged,
+                "privileged" => Engine::Privileged,
+                _ => Engine::Best,
+            },
             group: tree.and_then(Tree::group),
         };
         let wakes = self.wakes.clone();
@@ -105,18 +133,27 @@ impl Supervisor<'_> {
         let mut ask = self.triggers.before_run();
         // What is kept apart harms nothing: its snapshot is taken beside the run, however large the workspace is.
         let later = ask.take_if(|_| self.record.confinement.ephemeral);
-        let (workspace, record) = (self.workspace, &self.record);
-        let (tracer, journal, taken) = std::thread::scope(|scope| {
+        let cradle = tree.map(|tree| (tree, self.streams.take().expect("streams are opened once and used once")));
+        let (workspace, record, this) = (self.workspace, &self.record, &*self);
+        let progress = Telling::new(self.control.clone(), record.terminal.contains(&true));
+        let work = Work { progress: &progress, stop: self.stop };
+        let (tracer, journal, taken, born) = std::thread::scope(|scope| {
             let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
-            let journal = scope.spawn(|| {
-                record.save(workspace.home().disk(), true)?;
-                journal::create(workspace.home(), record)
-            });
-            static CALM: AtomicBool = AtomicBool::new(false);
-            let taken = ask.map(|ask| Job::whole(ask).carry_out(workspace, record, &CALM));
-            (tracer.join(), journal.join(), taken)
+            let saved = scope.spawn(|| record.save(workspace.home().disk(), true));
+            let journal = scope.spawn(|| journal::create(workspace.home(), record));
+            let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, work)));
+            // By this thread, since the command ends with the one that bore it. Where the system lets only ancestors trace unasked,
+            // it must know its tracer; root may trace whom it likes.
+            let bear = |tracer| cradle.as_ref().map(|(tree, streams)| this.bear(tree, streams, tracer));
+            let early = if belay_sys::is_root() { bear(None) } else { None };
+            let tracer = tracer.join().expect("a tracer does not panic");
+            let pid = tracer.as_ref().ok().and_then(Tracer::tracer_pid);
+            let born = early.or_else(|| bear(pid));
+            let saved = saved.join().expect("a record does not panic");
+            let journal = journal.join().expect("a journal does not panic");
+            (tracer, saved.and(journal), taken.join(), born)
         });
-        match tracer.expect("a tracer does not panic") {
+        match tracer {
             Ok(tracer) => {
                 degraded.extend_from_slice(tracer.degraded());
                 self.tracer = Some(tracer);
@@ -126,15 +163,26 @@ impl Supervisor<'_> {
                 degraded.push(Degraded { layer: "exec".into(), why: format!("nothing is traced: {why}") });
             }
         }
-        self.journal = Some(journal.expect("a journal does not panic")?);
+        self.journal = Some(journal?);
         later.into_iter().for_each(|ask| self.captures.ask(ask));
-        self.begin_from(taken)
+        if let Some(layer) = settings.disabled_by() {
+            let why = format!("none is taken, so nothing can be taken back: snapshots.disabled, {}", layer.name());
+            degraded.push(Degraded { layer: "snapshots".into(), why });
+        }
+        self.begin_from(taken.expect("a snapshot does not panic"), degraded)?;
+        let born = born.transpose()?;
+        degraded.extend(born.iter().flat_map(|born| born.degraded.iter().cloned()));
+        Ok(born)
     }
 
     /// Without the snapshot to come back to, nothing is run.
-    fn begin_from(&mut self, taken: Option<Done>) -> Result<()> {
+    fn begin_from(&mut self, taken: Option<Done>, degraded: &mut Vec<Degraded>) -> Result<()> {
         let Some(done) = taken else { return Ok(()) };
         let id = done.id().map(str::to_owned);
+        if id.is_none() && self.stop.load(Ordering::SeqCst) {
+            return Err(Error::RunInterrupted);
+        }
+        degraded.extend(self.news_of_gaps(done.snapshot()));
         // Changes made while the tracer was not yet ready may be in neither: the next snapshot looks at everything.
         let taken = self.captures.done(done, false);
         match (id, taken.failed.clone()) {
@@ -145,41 +193,49 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Starts the command, held before its first instruction, confined, with the tracer attached.
-    fn hold(&mut self, tree: &Tree, degraded: &mut Vec<Degraded>) -> Result<(HeldCommand, Isolation)> {
-        let streams = self.streams.take().expect("streams are opened once and used once");
+    /// Starts the command, held before its first instruction, confined, in the group of the run.
+    fn bear(&self, tree: &Tree, streams: &Streams, tracer: Option<u32>) -> Result<Born> {
         let argv: Vec<Vec<u8>> = self.record.argv.iter().map(|word| word.bytes().to_vec()).collect();
         let mut env = self.env.clone();
         env.retain(|variable| !variable.starts_with(b"BELAY_RUN="));
         env.push(format!("BELAY_RUN={}", self.record.id).into_bytes());
-        let (mut held, isolation) = match self.hold_confined(&argv, &env, &streams, degraded)? {
+        let mut degraded = Vec::new();
+        let child = Child { argv: &argv, env: &env, streams, tracer };
+        let (held, isolation) = match self.hold_confined(&child, &mut degraded)? {
             Some(confined) => confined,
-            None => (self.hold_free(&argv, &env, &streams)?, Isolation::None),
+            None => (self.hold_free(&child, tree)?, Isolation::None),
         };
+        for pid in held.pids() {
+            let adopted = match held.is_in_group() {
+                true => tree.adopt_born(pid),
+                false => tree.adopt(pid, self.record.limits, &mut degraded),
+            };
+            adopted.map_err(Error::run("put the command into its group"))?;
+        }
+        Ok(Born { held, isolation, degraded })
+    }
+
+    /// Has the command watched that was just born.
+    fn follow(&mut self, tree: &Tree, mut held: HeldCommand, degraded: &mut Vec<Degraded>) -> Result<HeldCommand> {
         if let Some(told) = held.take_refusals() {
             refusals::attend(told, self.wakes.clone()).map_err(Error::run("attend to what is refused"))?;
         }
         self.mending = held.take_covers().map(refusals::Mending::new);
         let pid = held.pid();
         self.record.child = ProcessName::of(pid);
-        for pid in held.pids() {
-            tree.adopt(pid, self.record.limits, degraded).map_err(Error::run("put the command into its group"))?;
-        }
         self.hold_destroyers(tree, degraded);
         if let Some(tracer) = &mut self.tracer
             && let Err(error) = tracer.attach(pid)
         {
             degraded.push(Degraded { layer: "exec".into(), why: crate::error::chain(&error.into()) });
         }
-        Ok((held, isolation))
+        Ok(held)
     }
 
     /// The command in a jail; none if none is wanted, or only the strongest that works and that is nothing.
     fn hold_confined(
-        &mut self,
-        argv: &[Vec<u8>],
-        env: &[Vec<u8>],
-        streams: &Streams,
+        &self,
+        child: &Child<'_>,
         degraded: &mut Vec<Degraded>,
     ) -> Result<Option<(HeldCommand, Isolation)>> {
         let wanted = &self.record.confinement;
@@ -188,10 +244,9 @@ impl Supervisor<'_> {
             return Ok(None);
         }
         let (policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
-        let stdio = streams.copies().map_err(Error::run("open the streams"))?;
+        let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
-        let tracer = self.tracer.as_ref().and_then(Tracer::tracer_pid);
-        let command = Command { argv, env, cwd: &cwd, stdio, tracer };
+        let command = Command { argv: child.argv, env: child.env, cwd: &cwd, stdio, tracer: child.tracer };
         match confine::hold(&policy, &patterns, command, degraded) {
             Ok(held) => Ok(Some(held)),
             // Only a machine without any jail: whatever else went wrong, a workspace may have been made so that it does.
@@ -203,15 +258,17 @@ impl Supervisor<'_> {
         }
     }
 
-    fn hold_free(&self, argv: &[Vec<u8>], env: &[Vec<u8>], streams: &Streams) -> Result<HeldCommand> {
+    fn hold_free(&self, child: &Child<'_>, tree: &Tree) -> Result<HeldCommand> {
+        let cradle = tree.cradle();
         let path = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
         let cwd = File::open(&path).map_err(Error::path("open", &path))?;
         let launch = Launch {
-            argv,
-            env,
+            argv: child.argv,
+            env: child.env,
             cwd: cwd.as_fd(),
-            stdio: streams.as_fds(),
-            tracer: self.tracer.as_ref().and_then(Tracer::tracer_pid),
+            stdio: child.streams.as_fds(),
+            tracer: child.tracer,
+            group: cradle.as_ref().map(File::as_fd),
         };
         belay_sys::hold(&launch).map(HeldCommand::Free).map_err(Error::run("start the command"))
     }

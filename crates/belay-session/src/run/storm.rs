@@ -14,7 +14,8 @@ use super::supervisor::Supervisor;
 use super::wire::Answer;
 use crate::config::Settings;
 use crate::error::Result;
-use crate::record::Snapshot;
+use crate::record::{Kind, Snapshot};
+use crate::trigger::Ask;
 
 /// Stands for us among those who hold the run still; clients are counted from 1.
 const HOLDER: u64 = 0;
@@ -165,6 +166,8 @@ impl Supervisor<'_> {
         let storm = Storm { deleted: paths.len() as u64, snapshot: snapshot.id, command, decision };
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm.clone()));
+        // Whatever is decided, what is left at this moment can be come back to.
+        self.captures.ask(Ask::new(Kind::Auto, command, "many paths were deleted at once"));
         if !is_held {
             self.deletions.passed.insert(command);
             return;
@@ -329,7 +332,7 @@ fn restore(snapshot: &str, root: &Raw, paths: &[Vec<u8>]) -> AgentCall {
     let mut argv: Vec<Raw> =
         ["restore", "-y", "-q", "--mtime", "exact", snapshot, "--"].into_iter().map(Raw::from).collect();
     argv.extend(paths.iter().map(|path| Raw::from(path.as_slice())));
-    AgentCall { argv, cwd: root.clone(), color: false }
+    AgentCall { argv, cwd: root.clone(), ..AgentCall::default() }
 }
 
 fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<String> {
@@ -337,6 +340,7 @@ fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<S
         Ok(AgentAnswer::Done { code: 0, .. }) => None,
         Ok(AgentAnswer::Done { err, .. }) => Some(err.lossy().lines().next().unwrap_or("it failed").to_owned()),
         Ok(AgentAnswer::Refused(why)) => Some(why.clone()),
+        Ok(AgentAnswer::Piped) => Some("it answers what nobody asked".to_owned()),
         Err(error) => Some(error.to_string()),
     }
 }

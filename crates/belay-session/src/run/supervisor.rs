@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use belay_event::{At, Ended, Event, Isolation, Rewound, RunEnded, What};
 use belay_journal::Writer;
+use belay_store::Quiet;
 use belay_sys::Exit;
 use belay_trace::Tracer;
 
@@ -19,6 +20,7 @@ use super::console::Recent;
 use super::control::Control;
 use super::held::Holds;
 use super::passers::Passers;
+use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::refusals::{Commands, Mending};
 use super::start::Streams;
@@ -31,7 +33,7 @@ use super::{Host, Wake};
 use crate::error::{Error, Result, chain};
 use crate::record::Kind;
 use crate::trigger::{Ask, Triggers};
-use crate::workspace::Workspace;
+use crate::workspace::{Work, Workspace};
 
 /// How often the loop looks around when nothing wakes it.
 const TICK: Duration = Duration::from_millis(250);
@@ -89,7 +91,9 @@ pub(super) struct Supervisor<'w> {
     is_over: bool,
     pub(super) time_up_at: Option<Instant>,
     next_look: Instant,
-    stop: &'static AtomicBool,
+    /// What the last snapshot of the run lacked, as it was told.
+    pub(super) lacking: String,
+    pub(super) stop: &'static AtomicBool,
 }
 
 impl<'w> Supervisor<'w> {
@@ -98,7 +102,7 @@ impl<'w> Supervisor<'w> {
         let dir = workspace.home().run_dir(&record.id);
         let (wakes, inbox) = channel();
         let (streams, terminal) = Streams::open(&record, &dir).map_err(Error::run("open a terminal"))?;
-        let control = Control::new(wakes.clone(), terminal.clone());
+        let control = Control::new(wakes.clone(), terminal.clone(), host.stop);
         control.listen(&dir).map_err(Error::run("open the control socket"))?;
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
         let helpers = Helpers::default();
@@ -147,6 +151,7 @@ impl<'w> Supervisor<'w> {
             is_over: false,
             time_up_at: None,
             next_look: Instant::now() + LOOK,
+            lacking: String::new(),
             stop: host.stop,
         })
     }
@@ -158,11 +163,19 @@ impl<'w> Supervisor<'w> {
     {
         let (jobs, todo) = channel::<Job>();
         let (workspace, wakes, run) = (self.workspace, self.wakes.clone(), self.record.clone());
+        let control = self.control.clone();
         scope.spawn(move || {
             // A snapshot of a run is finished even if the run is to stop: it is what the stop is taken back to.
             static CALM: AtomicBool = AtomicBool::new(false);
             for job in todo {
-                let done = job.carry_out(workspace, &run, &CALM);
+                // Only for the last one somebody waits.
+                let done = match job.ask.kind {
+                    Kind::Final => {
+                        let progress = Telling::new(control.clone(), run.terminal.contains(&true));
+                        job.carry_out(workspace, &run, Work { progress: &progress, stop: &CALM })
+                    }
+                    _ => job.carry_out(workspace, &run, Work { progress: &Quiet, stop: &CALM }),
+                };
                 if wakes.send(Wake::Taken(Box::new(done))).is_err() {
                     return;
                 }
@@ -325,11 +338,17 @@ impl<'w> Supervisor<'w> {
                 self.control.answer(client, &Answer::Thawed);
             }
             Request::Decide(decision) => self.decide(decision),
-            Request::Status => {
-                self.record.totals = self.tally.totals;
-                self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
+            Request::Called(call) => {
+                self.happened(vec![self.event(What::McpCall(*call))]);
+                self.report(client);
             }
+            Request::Status => self.report(client),
         }
+    }
+
+    fn report(&mut self, client: u64) {
+        self.record.totals = self.tally.totals;
+        self.control.answer(client, &Answer::Status(Box::new(self.record.clone())));
     }
 
     fn freeze(&mut self, client: u64) {
@@ -495,6 +514,7 @@ impl<'w> Supervisor<'w> {
         let recorded = self.journal.take().map(|journal| journal.finish()).transpose();
         let unrecorded = recorded.err().map(|error| chain(&error.into()));
         self.record.totals = self.tally.totals;
+        self.count_kept_apart();
         let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
         let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
         let farewell = Farewell {
@@ -504,8 +524,10 @@ impl<'w> Supervisor<'w> {
             refused: self.tally.refused(),
             by_command: self.tally.deeds(),
             doers: self.tally.doers(),
-            paths: self.tally.paths(),
-            gaps: self.gaps(),
+            paths: self.record.totals.paths.unwrap_or(0),
+            gaps: self.gaps_of(self.record.final_snapshot.as_ref()),
+            pre_run_gaps: self.gaps_of(self.record.pre_run.as_ref()),
+            interrupted: matches!(result, Err(Error::RunInterrupted)),
             unrecorded,
         };
         self.control.tell_all(&Answer::Ended(Box::new(farewell)));
@@ -522,10 +544,15 @@ impl<'w> Supervisor<'w> {
         timeline.get(id).map(|snapshot| snapshot.root.to_hex())
     }
 
-    fn gaps(&self) -> u64 {
-        let timeline = self.workspace.timeline().ok();
-        let id = self.record.final_snapshot.as_ref();
-        timeline.zip(id).and_then(|(timeline, id)| Some(timeline.get(id)?.gaps)).unwrap_or(0)
+    /// What is written to a layer is told by no event: the layer itself says how many paths there are.
+    fn count_kept_apart(&mut self) {
+        if !self.record.confinement.ephemeral {
+            return;
+        }
+        let layer = self.workspace.home().layer_of(&self.record.id, self.workspace.path());
+        if let Some(changed) = layer.exists().then(|| layer.changed().ok()).flatten() {
+            self.record.totals.paths = Some(changed.len() as u64);
+        }
     }
 
     pub(super) fn now(&self) -> At {

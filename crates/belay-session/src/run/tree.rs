@@ -4,6 +4,7 @@
 //! until none is left, which works because orphans are given to it (a subreaper).
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -98,6 +99,19 @@ impl Tree {
     /// Whether everything can be held still at once.
     pub(super) fn can_freeze(&self) -> bool {
         self.group.is_some()
+    }
+
+    /// Where a process of the run is to be born.
+    pub(super) fn cradle(&self) -> Option<File> {
+        // Without it the process is moved there, which takes longer.
+        self.group.as_ref()?.inner.directory().ok()
+    }
+
+    /// Takes in a process that was born in the [`Tree::cradle`] and is held before its first instruction.
+    pub(super) fn adopt_born(&self, pid: u32) -> io::Result<()> {
+        let Some(group) = &self.group else { return Ok(()) };
+        group.outer.add_to_older(pid)?;
+        group.inner.add_to_older(pid)
     }
 
     /// Takes in a process that is held before its first instruction.

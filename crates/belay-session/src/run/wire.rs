@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 
-use belay_event::{Decision, Rewound, Storm};
+use belay_event::{Decision, McpCall, Rewound, Storm};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -43,12 +43,16 @@ pub enum Request {
     Status,
     /// What to do about a storm of deletions that is held.
     Decide(Decision),
+    /// To record that a tool of belay's was called.
+    Called(Box<McpCall>),
 }
 
 /// What a run tells a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
+    /// A snapshot that somebody waits for is so much further.
+    Progress(Step),
     /// The command begins now.
     Started(Box<RunRecord>),
     /// Its command was stopped at the terminal, as by Ctrl-Z.
@@ -67,6 +71,18 @@ pub enum Answer {
     Finishing,
     /// The run is over.
     Ended(Box<Farewell>),
+}
+
+/// How much further a snapshot is since it was told last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Entries.
+    pub entries: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// Entries and bytes that there are in all, perhaps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<(u64, u64)>,
 }
 
 /// The last that a run tells.
@@ -98,6 +114,12 @@ pub struct Farewell {
     /// What the final snapshot does not hold although nobody asked for that.
     #[serde(default)]
     pub gaps: u64,
+    /// The same of the snapshot before the run.
+    #[serde(default)]
+    pub pre_run_gaps: u64,
+    /// Whether it was stopped before its command began.
+    #[serde(default)]
+    pub interrupted: bool,
 }
 
 /// What one command did to files.

@@ -354,6 +354,7 @@ fn a_snapshot_that_failed_leaves_the_change_to_the_next() {
         by_dirty_set: false,
         command: None,
         root: None,
+        gaps: 0,
         failed: Some("no space".into()),
     };
     run.see(What::Snapshot(failed));

@@ -272,6 +272,83 @@ fn a_bomb_is_refused_before_it_grows() {
     assert!(matches!(import(&bed, &file), Err(Error::Archive { why, .. }) if why.contains("larger than any")));
 }
 
+/// A record of an extended header.
+fn record(key: &str, value: &[u8]) -> Vec<u8> {
+    let rest = key.len() + value.len() + 3;
+    let len = (1..9).map(|digits| rest + digits).find(|len| rest + len.to_string().len() == *len).unwrap();
+    [format!("{len} {key}=").as_bytes(), value, b"\n"].concat()
+}
+
+#[test]
+fn names_and_attributes_cannot_fill_the_memory() {
+    let deep = record("path", format!("{}f", "a/".repeat(2_000_000)).as_bytes());
+    let large = record("SCHILY.xattr.user.a", &vec![b'v'; 22 << 20]);
+    let many: Vec<u8> = (0..20_000).flat_map(|n| record(&format!("SCHILY.xattr.user.{n}"), b"v")).collect();
+    let long = record("linkpath", &vec![b'l'; 5000]);
+    let file: Forged<'_> = (b'0', "f", "", b"x");
+    let cases: &[(&str, &[Forged<'_>])] = &[
+        ("names and attributes take more than", &[(b'x', "h", "", &deep), file]),
+        ("larger than any name", &[(b'x', "h", "", &large), (b'x', "h", "", &large), (b'x', "h", "", &large), file]),
+        ("too many attributes", &[(b'x', "h", "", &many), file]),
+        ("longer than any", &[(b'x', "h", "", &long), (b'2', "l", "x", b"")]),
+    ];
+    for (why, entries) in cases {
+        let bed = Bed::new();
+        match import(&bed, &forge(&bed, entries)) {
+            Err(Error::Archive { why: refused, .. }) => assert!(refused.contains(why), "{why}: {refused}"),
+            other => panic!("{why} gave {:?}", other.map(|imported| imported.snapshot)),
+        }
+    }
+}
+
+#[test]
+fn lengths_that_overflow_are_refused() {
+    let bed = Bed::new();
+    let number = |field: &mut [u8; 12], value: u64| {
+        field[0] = 0x80;
+        field[4..].copy_from_slice(&value.to_be_bytes());
+    };
+    let mut header = tar::Header::new_gnu();
+    header.set_path("holes").unwrap();
+    header.set_entry_type(tar::EntryType::GNUSparse);
+    header.set_mode(0o644);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_mtime(0);
+    let gnu = header.as_gnu_mut().unwrap();
+    number(&mut gnu.size, u64::MAX);
+    number(&mut gnu.realsize, 4096);
+    for (at, one) in gnu.sparse.iter_mut().take(2).enumerate() {
+        number(&mut one.offset, at as u64 * 512);
+        number(&mut one.numbytes, 1 << 63);
+    }
+    header.set_cksum();
+    let file = bed.ws.outside().join("overflow.tar");
+    std::fs::write(&file, [header.as_bytes().as_slice(), &[0; 2048]].concat()).unwrap();
+    assert!(matches!(import(&bed, &file), Err(Error::Archive { .. })));
+    assert!(bed.open().timeline().unwrap().snapshots().is_empty());
+}
+
+#[test]
+fn a_file_that_no_disk_can_hold_harms_nothing_else() {
+    let bed = Bed::new();
+    bed.ws.file("mine", "m");
+    let map = [b"1\n0\n1\n".as_slice(), &[0; 506], b"x"].concat();
+    let form: Vec<u8> = [("major", "1"), ("minor", "0"), ("name", "huge"), ("realsize", "576460752303423488")]
+        .iter()
+        .flat_map(|(key, value)| record(&format!("GNU.sparse.{key}"), value.as_bytes()))
+        .collect();
+    let file = forge(&bed, &[(b'x', "h", "", &form), (b'0', "huge", "", &map), (b'0', "mine", "", b"other")]);
+    let imported = import(&bed, &file).unwrap().snapshot;
+    let before = bed.ws.walk();
+    // Where the filesystem cannot hold it the rollback says so, and all is as before or all but that is there.
+    match bed.rewind(belay_session::Goal::To(Some(imported.id))) {
+        Ok(_) => assert_eq!(bed.text("mine"), "other"),
+        Err(_) => belay_testkit::assert_same_world(&before, &bed.ws.walk(), belay_testkit::Ignore::default()),
+    }
+    std::fs::remove_file(bed.ws.join("huge")).ok();
+}
+
 #[test]
 fn no_flipped_byte_goes_unnoticed() {
     let bed = Bed::new();

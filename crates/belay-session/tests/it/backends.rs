@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_session::store::{CopyPlace, NativeCopy};
-use belay_session::{Backend, BackendChoice, Error, Goal, Snapshot, SnapshotRequest};
+use belay_session::{Backend, BackendChoice, Error, Goal, Kind, Origin, Pool, Snapshot, SnapshotRequest};
 use belay_testkit::{Ignore, SmallDisk, TempWorkspace, assert_same_world, walk};
 
 use crate::bed::{Bed, request, work};
 use crate::budget::noise;
-use crate::native::Ground;
+use crate::native::{Ground, shares_blocks};
 
 /// The backends that any directory can have.
 const EVERYWHERE: [&str; 3] = ["objects", "clone", "archive"];
@@ -198,6 +198,29 @@ fn a_copy_can_be_walked_with_other_tools() {
 }
 
 #[test]
+fn a_slot_leads_to_the_copy_that_is_in_it() {
+    let bed = bed("clone").with(&[("snapshots.auto_max", "2")]);
+    let auto = |text: &str| {
+        bed.ws.file("file", text);
+        let pool = Some(Pool::Auto);
+        let request = SnapshotRequest { origin: Origin::Auto, kind: Kind::Auto, pool, ..SnapshotRequest::default() };
+        bed.take(&request).unwrap().snapshot
+    };
+    let slots = bed.ws.home().join("workspaces").join(bed.open().id()).join("auto_snapshots");
+    let text = |slot: u32| std::fs::read_to_string(slots.join(format!("{slot}/workspace/file"))).ok();
+    for round in ["first", "second", "third"] {
+        auto(round);
+    }
+    // The ring has come round once.
+    assert_eq!((text(0).as_deref(), text(1).as_deref()), (Some("third"), Some("second")));
+    let told = std::fs::read(slots.join("1/metadata.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(&told).unwrap()["slot"], 1);
+    let last = bed.ids();
+    bed.open().delete(&last).unwrap();
+    assert_eq!(std::fs::read_dir(&slots).unwrap().count(), 0);
+}
+
+#[test]
 fn damage_in_a_copy_is_named_and_nothing_is_restored_from_it() {
     let bed = bed("clone");
     bed.ws.file("dir/kept", noise(1, 5000)).file("other", "o");
@@ -225,6 +248,36 @@ fn damage_in_a_copy_is_named_and_nothing_is_restored_from_it() {
     bed.ws.file("dir/kept", "newer");
     bed.rollback(&first);
     assert_eq!(std::fs::read(bed.ws.join("dir/kept")).unwrap(), noise(1, 5000));
+}
+
+#[test]
+fn a_clone_gives_its_blocks_back_and_never_what_somebody_put_into_it() {
+    for disk in [SmallDisk::btrfs(256 << 20), SmallDisk::xfs(320 << 20)] {
+        let Some(disk) = disk else { return };
+        let bed = Bed::of(TempWorkspace::new_in(disk.path())).with(&[("snapshots.backend", "clone")]);
+        bed.ws.file("plain", noise(1, 300_000)).sparse("holes", 4 << 20, &[(0, &[7; 8192]), (3 << 20, b"end")]);
+        let first = bed.snap();
+        let world = bed.ws.walk();
+        let slot = slot_of(&bed, &first).join("workspace");
+        let back = |damaged: bool| {
+            bed.ws.remove("plain").remove("holes");
+            assert_eq!(bed.rollback(&first).left, []);
+            assert_same_world(&world, &bed.ws.walk(), Ignore::default());
+            for name in ["plain", "holes"] {
+                let Some(shared) = shares_blocks(&bed.ws.join(name)) else { return };
+                assert_eq!(shared, !(damaged && name == "holes"), "{name}");
+            }
+        };
+        back(false);
+        // No hash is about a hole.
+        std::os::unix::fs::FileExt::write_all_at(
+            &std::fs::OpenOptions::new().write(true).open(slot.join("holes")).unwrap(),
+            b"planted",
+            2 << 20,
+        )
+        .unwrap();
+        back(true);
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The session crate against real directories and the real store.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
+mod agents;
 mod archives;
 mod backends;
 mod bed;

@@ -2,15 +2,16 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use belay_session::store::Quiet;
-use belay_session::{Backend, BackendChoice, Error, Goal, SnapshotRequest, Taken, Work};
+use belay_session::store::{CopyPlace, NativeCopy, Progress, Quiet};
+use belay_session::{Arrival, Backend, BackendChoice, Error, Goal, SnapshotRequest, Taken, Work};
 use belay_testkit::{Ignore, RogueAgent, SmallDisk, TempWorkspace, ZfsPool, assert_same_world, small_project};
 
-use crate::bed::{Bed, work};
+use crate::bed::{Bed, CALM, request, work};
+use crate::budget::noise;
 
 const BTRFS_BYTES: u64 = 256 << 20;
 
@@ -118,6 +119,143 @@ fn only_what_differs_is_touched() {
     }
 }
 
+/// Whether the filesystem says that blocks of the file are another file's, too; none where nobody can be asked.
+pub(crate) fn shares_blocks(file: &Path) -> Option<bool> {
+    let said = Command::new("filefrag").arg("-sv").arg(file).output();
+    match said {
+        Ok(said) if said.status.success() => Some(String::from_utf8_lossy(&said.stdout).contains("shared")),
+        _ => {
+            belay_testkit::skip("filefrag cannot be had");
+            None
+        }
+    }
+}
+
+#[test]
+fn what_comes_back_shares_the_blocks_of_the_snapshot() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    bed.ws.file("small", noise(1, 8192)).file("large", noise(2, 9_000_000)).file("tiny", "t");
+    bed.ws.file("holes", noise(3, 100_000)).overwrite("holes", 3 << 20, b"an end after a hole");
+    ground.take();
+    // What the second snapshot has of it lies in two of them, and only the second has it whole.
+    bed.ws.overwrite("large", 4_000_000, b"an edit in the middle");
+    let good = ground.take().snapshot;
+    let before = bed.ws.walk();
+    let names = ["small", "large", "holes"];
+    for name in names.into_iter().chain(["tiny"]) {
+        bed.ws.remove(name);
+    }
+    assert_eq!(bed.rollback(&good).left, []);
+    assert_same_world(&before, &bed.ws.walk(), Ignore::default());
+    for name in names {
+        let Some(shared) = shares_blocks(&bed.ws.join(name)) else { return };
+        assert!(shared, "{name} was written instead of shared");
+    }
+}
+
+#[test]
+fn snapshots_are_found_again_after_the_directory_around_them_was_renamed() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    let (here, there) = (bed.ws.outside().join("here"), bed.ws.outside().join("there"));
+    fs::create_dir(&here).unwrap();
+    SmallDisk::make_subvolume(&here.join("work"));
+    fs::write(here.join("work/file"), "1").unwrap();
+    let kept = bed.open_at(&here.join("work")).snapshot(&ground.request(), work()).unwrap().snapshot;
+    fs::write(here.join("work/file"), "2").unwrap();
+    let other = bed.open_at(&here.join("work")).snapshot(&ground.request(), work()).unwrap().snapshot;
+    // Somebody who has the list in memory and nothing open.
+    let watching = bed.other_process(7);
+    assert!(watching.verify(true, work()).unwrap().store.damage.is_empty());
+    fs::rename(&here, &there).unwrap();
+    let moved = bed.open_at(&there.join("work"));
+    assert!(matches!(moved.arrival(), Arrival::Moved { .. }), "{:?}", moved.arrival());
+    moved.rewind(&request(Goal::To(Some(kept.id.clone())), &[]), work(), &mut |_| {}).unwrap();
+    assert_eq!(fs::read_to_string(there.join("work/file")).unwrap(), "1");
+    for home in [&bed.home, &bed.other_process(8), &watching] {
+        assert_eq!(home.verify(true, work()).unwrap().store.damage, []);
+    }
+    // The safety snapshot of the rollback is the same as the second, and shares its copy.
+    let all: Vec<String> = moved.timeline().unwrap().snapshots().iter().map(|one| one.id.clone()).collect();
+    assert!(all.contains(&other.id) && all.len() == 3);
+    moved.delete(&all).unwrap();
+    assert!(!there.join(".belay-snapshots").exists());
+}
+
+#[test]
+fn what_is_out_of_sight_when_it_is_to_go_is_said_and_goes_when_it_is_seen_again() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    let (here, there) = (bed.ws.outside().join("here"), bed.ws.outside().join("there"));
+    fs::create_dir(&here).unwrap();
+    SmallDisk::make_subvolume(&here.join("work"));
+    drop(bed.open_at(&here.join("work")));
+    // As a process leaves it that dies while the snapshot is captured.
+    let place = here.join(".belay-snapshots/copy_dead");
+    let copy = NativeCopy {
+        id: "copy_dead".into(),
+        backend: "btrfs".into(),
+        place: CopyPlace::Outside(place.clone()),
+        reference: place.display().to_string(),
+        manifest: None,
+        bytes: 0,
+        order: 0,
+        is_archive: false,
+    };
+    drop(bed.home.store().make_copy(copy).unwrap());
+    fs::create_dir(here.join(".belay-snapshots")).unwrap();
+    SmallDisk::make_subvolume(&place);
+    fs::rename(&here, &there).unwrap();
+    let report = bed.home.gc(false).unwrap().report;
+    assert!(matches!(&report.left[..], [left] if left.contains("copy_dead") && left.contains("moved")), "{report:?}");
+    assert!(there.join(".belay-snapshots/copy_dead").is_dir());
+    assert!(matches!(bed.open_at(&there.join("work")).arrival(), Arrival::Moved { .. }));
+    assert_eq!(bed.home.gc(false).unwrap().report.left, Vec::<String>::new());
+    assert!(!there.join(".belay-snapshots").exists());
+}
+
+#[test]
+fn a_snapshot_that_somebody_wrote_to_is_found_out_and_nothing_is_restored_from_it() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    bed.ws.file("kept", noise(1, 200_000)).file("other", "o");
+    let good = ground.take().snapshot;
+    let place = good.native_ref.clone().unwrap();
+    let property = Command::new("btrfs").args(["property", "set", "-ts", &place, "ro", "false"]).status().unwrap();
+    assert!(property.success());
+    let mut bytes = noise(1, 200_000);
+    bytes[100_000] ^= 1;
+    fs::write(Path::new(&place).join("kept"), bytes).unwrap();
+    bed.ws.remove("kept").file("other", "O");
+    let before = bed.ws.walk();
+    let failed = bed.rewind(Goal::To(Some(good.id.clone()))).unwrap_err();
+    assert!(matches!(failed, Error::Damaged { .. }), "{failed}");
+    assert_same_world(&before, &bed.ws.walk(), Ignore::default());
+    let damage = bed.home.verify(true, work()).unwrap().store.damage;
+    assert!(damage[0].file.ends_with("/kept"), "{damage:?}");
+}
+
+#[test]
+fn nothing_is_said_of_a_snapshot_that_somebody_else_removed() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    let around = bed.ws.outside().join("around");
+    fs::create_dir(&around).unwrap();
+    SmallDisk::make_subvolume(&around.join("work"));
+    fs::write(around.join("work/file"), "1").unwrap();
+    let inner = bed.open_at(&around.join("work"));
+    let kept = inner.snapshot(&ground.request(), work()).unwrap().snapshot;
+    let mut delete = Command::new("btrfs");
+    delete.args(["-q", "subvolume", "delete", kept.native_ref.as_deref().unwrap()]);
+    assert!(delete.status().unwrap().success());
+    fs::remove_dir(around.join(".belay-snapshots")).unwrap();
+    inner.delete(&[kept.id]).unwrap();
+    drop(inner);
+    fs::remove_dir_all(&around).unwrap();
+    assert_eq!(bed.home.gc(false).unwrap().report.left, Vec::<String>::new());
+}
+
 #[test]
 fn the_second_snapshot_reads_what_changed_and_nothing_else() {
     for ground in Ground::both() {
@@ -140,6 +278,43 @@ fn the_second_snapshot_reads_what_changed_and_nothing_else() {
         let walked = bed.take(&SnapshotRequest { full: true, ..ground.request() }).unwrap();
         assert_eq!(taken.snapshot.root, walked.snapshot.root, "{}: something was missed", ground.backend.name());
     }
+}
+
+/// Counts the entries that a capture looks at.
+#[derive(Default)]
+struct Looks(AtomicU64);
+
+impl Progress for Looks {
+    fn expect(&self, _entries: u64, _bytes: u64) {}
+
+    fn advance(&self, entries: u64, _bytes: u64) {
+        self.0.fetch_add(entries, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn btrfs_is_asked_what_changed_so_that_the_rest_is_not_looked_at() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    for n in 0..800 {
+        bed.ws.file(format!("d{}/file-{n}", n % 20), format!("content {n}"));
+    }
+    let looks = |request: &SnapshotRequest| {
+        let looks = Looks::default();
+        let taken = bed.open().snapshot(request, Work { progress: &looks, stop: &CALM }).unwrap();
+        (looks.0.into_inner(), taken.snapshot.root)
+    };
+    ground.take();
+    bed.ws.file("d3/file-3", "other").remove("d4/file-4").file("d5/new", "x");
+    let (by_generation, root) = looks(&ground.request());
+    // The same through a walk, which `objects` has to make.
+    bed.ws.file("d3/file-3", "another");
+    let objects = Some(BackendChoice::Only(Backend::Objects));
+    let (by_walk, _) = looks(&SnapshotRequest { backend: objects, ..ground.request() });
+    bed.ws.file("d3/file-3", "other");
+    let (_, again) = looks(&SnapshotRequest { full: true, ..ground.request() });
+    assert_eq!(root, again, "something was missed");
+    assert!(by_generation < 100 && by_walk > 500, "{by_generation} looks by generation, {by_walk} by a walk");
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl<'b> Past<'b> {
             by_dirty_set: false,
             command: None,
             root: None,
+            gaps: 0,
             failed: None,
         };
         self.writer.append(vec![Event::new(until, What::Snapshot(taken))]);

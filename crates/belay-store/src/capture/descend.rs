@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use belay_sys::{Dir, FileType, Stat};
 
 use super::Found;
+use super::file::WHOLE_BYTES_MAX;
 use super::hand::{Assembled, Findings, Hand, Job, Refusal, is_racy, join, meta_of, name_of, opaque, refusal};
 use super::judge::Decision;
 use super::sqlite::Item;
@@ -28,7 +29,8 @@ pub(super) fn everything(job: &Job<'_>) -> Result<Found> {
         return Err(Error::workspace("open", b".")(gone));
     };
     if root.is_opaque() {
-        let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let why = findings.gaps.iter().find(|gap| gap.path.is_empty()).map(|gap| gap.detail.clone());
+        let denied = std::io::Error::new(std::io::ErrorKind::PermissionDenied, why.unwrap_or_default());
         return Err(Error::workspace("list", b".")(denied));
     }
     let (records, linked) = (std::mem::take(&mut findings.records), findings.linked.clone());
@@ -206,10 +208,17 @@ impl Engine<'_> {
             let left = without_dir(job, hand, &open.path, why);
             return self.deliver(hand, open, left);
         }
+        let mut over = Vec::new();
         if !job.admit(names.len() as u64) {
-            hand.gap(&open.path, GapKind::OverLimit, format!("{} entries", names.len()));
-            let left = opaque(name_of(&open.path), Some(&stat), FileType::Dir, Opaque::OverLimit);
-            return self.deliver(hand, open, Some(left));
+            // A snapshot has a top; of too large a one it holds as much as it may, and names the rest.
+            if !open.path.is_empty() {
+                hand.gap(&open.path, GapKind::OverLimit, format!("{} entries", names.len()));
+                let left = opaque(name_of(&open.path), Some(&stat), FileType::Dir, Opaque::OverLimit);
+                return self.deliver(hand, open, Some(left));
+            }
+            names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            let room = usize::try_from(job.options.limits.entries_max).unwrap_or(usize::MAX).min(names.len());
+            over = names.split_off(room);
         }
         names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let (rules, has_rules) = job.rules_inside(&open.rules, &dir, &open.path);
@@ -225,6 +234,9 @@ impl Engine<'_> {
         };
         for (name, file_type) in &names {
             sorter.sort(hand, &dir, name, *file_type)?;
+        }
+        for (name, file_type) in over {
+            sorter.leave_over(hand, &name, file_type);
         }
         let Sorter { items, tasks: mut children, left, forced, .. } = sorter;
         let name = name_of(&open.path).to_vec();
@@ -259,7 +271,9 @@ impl Engine<'_> {
 
     fn files(&self, hand: &mut Hand<'_>, open: &Arc<Open>, dir: &Dir, items: Vec<Item>) -> Result<()> {
         let since = (self.job.options.clock)();
-        let (count, bytes) = (items.len() as u64, items.iter().map(|item| item.stat.size).sum());
+        // What is read in parts is counted as it is read.
+        let is_whole = |item: &&Item| item.known.is_some() || item.stat.size <= WHOLE_BYTES_MAX;
+        let (count, bytes) = (items.len() as u64, items.iter().filter(is_whole).map(|item| item.stat.size).sum());
         let taken = hand.take_all(dir, &open.path, items, since)?;
         self.job.options.progress.advance(count, bytes);
         open.state.lock().expect("no holder panics").entries.extend(taken);
@@ -366,6 +380,14 @@ struct Sorter<'a> {
 }
 
 impl Sorter<'_> {
+    /// Leaves what comes behind the last entry that the limit allows.
+    fn leave_over(&mut self, hand: &mut Hand<'_>, name: &[u8], file_type: FileType) {
+        if !self.job.is_own(name) {
+            hand.gap(&join(&self.open.path, name), GapKind::OverLimit, "");
+            self.left.push(opaque(name, None, file_type, Opaque::OverLimit));
+        }
+    }
+
     fn sort(&mut self, hand: &mut Hand<'_>, dir: &Dir, name: &[u8], file_type: FileType) -> Result<()> {
         if self.job.is_own(name) {
             return Ok(());

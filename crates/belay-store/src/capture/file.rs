@@ -14,7 +14,7 @@ use crate::statcache::{EntryStat, flags};
 use crate::tree::{Content, Entry, Kind, Opaque, Segment};
 
 /// Files up to this size are one object.
-const WHOLE_BYTES_MAX: u64 = 4 << 20;
+pub(super) const WHOLE_BYTES_MAX: u64 = 4 << 20;
 /// Larger ones are cut where their content says, into pieces of about this size.
 const CHUNK_BYTES: (usize, usize, usize) = (1 << 20, 2 << 20, 4 << 20);
 /// What is read of a large file at a time; at least twice the largest chunk.
@@ -218,6 +218,7 @@ impl Hand<'_> {
                 ended = got == 0;
                 filled += got;
                 taken += got as u64;
+                self.job.options.progress.advance(0, got as u64);
             }
             let mut used = 0;
             while let Some(chunk) = cut_chunk(&window[used..filled], ended) {

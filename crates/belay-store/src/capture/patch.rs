@@ -315,12 +315,18 @@ impl Looker<'_> {
         let mut buffer = std::mem::take(&mut hand.names);
         let listed = self.dir.list(&mut buffer, &mut |name, file_type, _| names.push((name.to_vec(), file_type)));
         hand.names = buffer;
-        match listed.map_err(refusal) {
-            // It was removed after it was opened; its parent says what is there now.
-            Err(Ok(Refusal::Vanished)) if !self.path.is_empty() => return Ok(None),
-            Err(Ok(_)) => return Err(Error::workspace("list", self.path)(std::io::ErrorKind::PermissionDenied.into())),
-            Err(Err(error)) => return Err(Error::workspace("list", self.path)(error)),
-            Ok(()) => {}
+        if let Err(error) = listed {
+            let code = error.raw_os_error();
+            return match refusal(error) {
+                // It was removed after it was opened; its parent says what is there now.
+                Ok(Refusal::Vanished) if !self.path.is_empty() => Ok(None),
+                Ok(_) => {
+                    let why =
+                        code.map_or(std::io::ErrorKind::PermissionDenied.into(), std::io::Error::from_raw_os_error);
+                    Err(Error::workspace("list", self.path)(why))
+                }
+                Err(error) => Err(Error::workspace("list", self.path)(error)),
+            };
         }
         names.retain(|(name, _)| !hand.job.is_own(name));
         names.sort_unstable_by(|a, b| a.0.cmp(&b.0));

@@ -10,7 +10,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use belay_sys::{Dir, FileType, Root};
 
@@ -21,6 +21,8 @@ use crate::manifest::Manifest;
 use crate::objects::Store;
 use crate::tree::{Content, Entry, Kind, Meta, Segment, View};
 
+/// Making entries waits for the filesystem's own locks, of which two threads seldom want the same.
+const THREADS: usize = 2;
 /// What is copied at a time.
 const COPY_BYTES: usize = 1 << 20;
 
@@ -85,8 +87,7 @@ impl Slot {
             }
             Err(error) => {
                 // Other errors are about this file alone, such as one that may not be cloned because it is a swap file.
-                let never = [io::ErrorKind::CrossesDevices, io::ErrorKind::Unsupported];
-                if never.contains(&error.kind()) || error.raw_os_error() == Some(ENOTTY) {
+                if super::give::is_never(&error) {
                     self.cannot_share.store(true, Ordering::Relaxed);
                 }
                 false
@@ -132,8 +133,6 @@ impl Slot {
     }
 }
 
-const ENOTTY: i32 = 25;
-
 impl Copier for Slot {
     fn hold(&self, path: &[u8], file: &File) -> Result<Option<File>> {
         let copy = self.make(path).map_err(failed("copy", path))?;
@@ -161,12 +160,12 @@ impl Copier for Slot {
         let before = self.before.as_ref().map(|(_, manifest)| manifest);
         grouped.extend(before.map(in_groups).transpose()?.unwrap_or_default());
         let held = std::mem::take(&mut *self.held.lock().expect("no holder panics"));
-        let mut filling = Filling { slot: self, store, grouped, held, objects: Vec::new() };
-        filling.fill(manifest, before)?;
+        let mut filling = Filling { slot: self, store, grouped, held };
+        let objects = filling.fill(manifest, before)?;
         self.link(store, manifest)?;
         filling.dress_dirs(manifest)?;
         self.root.sync_filesystem().map_err(Error::disk("sync", "a copy"))?;
-        Ok(Completed { bytes: self.copied_bytes.load(Ordering::Relaxed), objects: filling.objects })
+        Ok(Completed { bytes: self.copied_bytes.load(Ordering::Relaxed), objects })
     }
 }
 
@@ -201,32 +200,72 @@ struct Filling<'a> {
     grouped: HashSet<Vec<u8>>,
     /// Files that are there, and what was found in them.
     held: HashMap<Vec<u8>, Option<Content>>,
-    /// What lies in them.
-    objects: Vec<Located>,
 }
 
+/// A directory to be filled: its path, its node, and that of the same path in the copy before.
+type Level = Vec<(Vec<u8>, Hash, Option<Hash>)>;
+
 impl Filling<'_> {
-    fn fill(&mut self, manifest: &Manifest, before: Option<&Manifest>) -> Result<()> {
+    /// Makes what is missing; returns what lies in the files that were held.
+    fn fill(&mut self, manifest: &Manifest, before: Option<&Manifest>) -> Result<Vec<Located>> {
         self.forget_strangers(&manifest.root)?;
+        let mut objects = Vec::new();
         // By path and not by recursion: a tree may be deeper than the stack and the table of open files allow.
-        let mut dirs = vec![(Vec::new(), manifest.root_node(), before.map(Manifest::root_node))];
-        while let Some((path, node, before)) = dirs.pop() {
-            let node = self.store.node(&node)?;
-            // What cannot be read of the copy before is made anew.
-            let before = before.and_then(|key| self.store.node(&key).ok());
-            let dir = self.slot.root.dir_path_only(&path).map_err(failed("fill", &path))?;
-            let old = self.slot.before.as_ref().and_then(|(root, _)| root.dir_path_only(&path).ok());
-            for entry in &node.entries {
-                let path = join(&path, &entry.name);
-                let twin = before.as_ref().and_then(|node| node.get(&entry.name));
-                if let Kind::Dir { node, .. } = entry.kind {
-                    if !dir.stat(&entry.name).is_ok_and(|stat| stat.file_type == FileType::Dir) {
-                        self.make(&path, || dir.make_dir(&entry.name, 0o700))?;
-                    }
-                    dirs.push((path, node, node_of(twin)));
-                } else {
-                    self.leaf(&path, entry, &dir, old.as_ref().filter(|_| twin == Some(entry)))?;
+        let mut level: Level = vec![(Vec::new(), manifest.root_node(), before.map(Manifest::root_node))];
+        while !level.is_empty() {
+            let (below, located) = self.level(&level)?;
+            objects.extend(located);
+            level = below;
+        }
+        Ok(objects)
+    }
+
+    /// Fills the directories of one level, several at a time; returns those beneath them.
+    fn level(&self, dirs: &Level) -> Result<(Level, Vec<Located>)> {
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<(Level, Vec<Located>)> {
+            let (mut below, mut objects) = (Vec::new(), Vec::new());
+            while let Some(dir) = dirs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                self.dir(dir, &mut below, &mut objects)?;
+            }
+            Ok((below, objects))
+        };
+        if dirs.len() < THREADS {
+            return work();
+        }
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+            let mut all = (Vec::new(), Vec::new());
+            for worker in workers {
+                let (below, objects) = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                all.0.extend(below);
+                all.1.extend(objects);
+            }
+            Ok(all)
+        })
+    }
+
+    fn dir(
+        &self,
+        (path, node, before): &(Vec<u8>, Hash, Option<Hash>),
+        below: &mut Level,
+        objects: &mut Vec<Located>,
+    ) -> Result<()> {
+        let node = self.store.node(node)?;
+        // What cannot be read of the copy before is made anew.
+        let before = before.and_then(|key| self.store.node(&key).ok());
+        let dir = self.slot.root.dir_path_only(path).map_err(failed("fill", path))?;
+        let old = self.slot.before.as_ref().and_then(|(root, _)| root.dir_path_only(path).ok());
+        for entry in &node.entries {
+            let path = join(path, &entry.name);
+            let twin = before.as_ref().and_then(|node| node.get(&entry.name));
+            if let Kind::Dir { node, .. } = entry.kind {
+                if !dir.stat(&entry.name).is_ok_and(|stat| stat.file_type == FileType::Dir) {
+                    self.make(&path, || dir.make_dir(&entry.name, 0o700))?;
                 }
+                below.push((path, node, node_of(twin)));
+            } else {
+                self.leaf(&path, entry, &dir, old.as_ref().filter(|_| twin == Some(entry)), objects)?;
             }
         }
         Ok(())
@@ -264,7 +303,7 @@ impl Filling<'_> {
     }
 
     /// Makes an entry that is no directory; `old` is where the copy before has the very same.
-    fn leaf(&mut self, path: &[u8], entry: &Entry, dir: &Dir, old: Option<&Dir>) -> Result<()> {
+    fn leaf(&self, path: &[u8], entry: &Entry, dir: &Dir, old: Option<&Dir>, objects: &mut Vec<Located>) -> Result<()> {
         let name = &entry.name[..];
         let is_held = self.held.contains_key(path);
         match &entry.kind {
@@ -277,7 +316,7 @@ impl Filling<'_> {
                 let file = self.make(path, || dir.create_new(name, 0o600))?;
                 self.content(&file, *size, content)?;
             }
-            Kind::File { size, content } => self.locate(path, *size, content)?,
+            Kind::File { size, content } => self.locate(path, *size, content, objects)?,
             Kind::Symlink(text) => self.make(path, || dir.make_symlink(name, text))?,
             // Nobody's work: a user who may not make one is not kept from the rest.
             Kind::Fifo => drop(dir.make_fifo(name, 0o600)),
@@ -291,12 +330,12 @@ impl Filling<'_> {
     }
 
     /// Notes what lies in a file that was held.
-    fn locate(&mut self, path: &[u8], size: u64, content: &Content) -> Result<()> {
+    fn locate(&self, path: &[u8], size: u64, content: &Content, objects: &mut Vec<Located>) -> Result<()> {
         let mut at = 0;
         for segment in View::stored(self.store).segments(size, content)? {
             if let Segment::Data { key, len } = segment {
                 let (len, path) = (len as u32, path.to_vec());
-                self.objects.push(Located { key, len, path, frame: None, at });
+                objects.push(Located { key, len, path, frame: None, at });
             }
             at += segment.len();
         }

@@ -101,19 +101,23 @@ impl Store {
         Ok((stored, raw))
     }
 
+    /// Where the object lies in a copy, if it is in no pack.
+    pub(crate) fn pointer_of(&self, key: &Hash) -> Result<Option<Pointer>> {
+        match self.find(key)?.filter(|(pack, _)| pack.copies.is_some()) {
+            Some((pack, place)) => pack.pointer(place).map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// The file of a copy that is exactly these segments, if there is one; nobody has checked its bytes.
     pub(crate) fn native_file(&self, segments: &[Segment]) -> Result<Option<File>> {
         let mut path: Option<(String, Vec<u8>)> = None;
         let mut at = 0;
         for segment in segments {
             if let Segment::Data { key, .. } = segment {
-                let Some((pack, place)) = self.find(key)?.filter(|(pack, _)| pack.copies.is_some()) else {
+                let Some(pointer) = self.pointer_of(key)?.filter(|pointer| pointer.frame.is_none()) else {
                     return Ok(None);
                 };
-                let pointer = pack.pointer(place)?;
-                if pointer.frame.is_some() {
-                    return Ok(None);
-                }
                 let here = (pointer.copy, pointer.path);
                 if pointer.at != at || path.as_ref().is_some_and(|path| *path != here) {
                     return Ok(None);

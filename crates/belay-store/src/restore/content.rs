@@ -13,6 +13,7 @@ use super::metadata::{Thing, Wish, is_refusal};
 use super::stage::{Handles, is_gone};
 use super::{Applied, LeftReason, Step, Work, durable};
 use crate::error::{Error, Result};
+use crate::native::{GIVEN_BYTES_MIN, Given};
 use crate::objects::{Reader, SHARED_BYTES_MIN};
 use crate::tree::{Content, Entry, Kind, Segment, View};
 
@@ -190,7 +191,7 @@ impl<'a> Work<'a> {
         let mut offset = 0;
         let mut ends_in_hole = false;
         let segments = View::stored(self.store).segments(size, content)?;
-        if size >= SHARED_BYTES_MIN && self.share(file, &segments, path)? {
+        if size >= SHARED_BYTES_MIN && self.share(file, &segments, path)? || self.give(file, size, &segments, path)? {
             return Ok(());
         }
         for segment in segments {
@@ -218,6 +219,20 @@ impl Work<'_> {
         let Some(run) = self.store.run_of(segments)? else { return Ok(false) };
         let given = self.hands.change(|| run.give_to(file, segments, self.store.algorithm()));
         given.map_err(Error::workspace("write", path))
+    }
+
+    /// The same with the blocks of a copy that a backend made.
+    fn give(&self, file: &File, size: u64, segments: &[Segment], path: &[u8]) -> Result<bool> {
+        if size < GIVEN_BYTES_MIN || !self.can_share.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let given = self.hands.change(|| Ok(self.store.give(segments, file)));
+        match given.map_err(Error::workspace("write", path))?? {
+            Given::Shared => return Ok(true),
+            Given::Not => {}
+            Given::Never => self.can_share.store(false, Ordering::Relaxed),
+        }
+        Ok(false)
     }
 }
 

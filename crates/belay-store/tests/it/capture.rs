@@ -214,6 +214,24 @@ fn limits_leave_a_partial_snapshot_that_says_so() {
 }
 
 #[test]
+fn of_a_top_with_more_entries_than_allowed_a_snapshot_holds_what_it_may_and_names_the_rest() {
+    let mut bench = Bench::new();
+    for name in 'a'..='f' {
+        bench.workspace.file(name.to_string(), name.to_string());
+    }
+    bench.workspace.file("z/deep", "d");
+    bench.limits.entries_max = 4;
+    let captured = bench.walk();
+    let gaps = captured.manifest.coverage(&bench.store).unwrap().gaps;
+    let named: Vec<_> = gaps.iter().map(|gap| (gap.path.as_slice(), gap.kind)).collect();
+    assert_eq!(named, [&b"e"[..], b"f", b"z"].map(|path| (path, GapKind::OverLimit)));
+    assert_eq!((captured.manifest.counts.files, captured.manifest.counts.gaps), (4, 3));
+    let captured = bench.walk();
+    assert_eq!(captured.manifest.counts.gaps, 0, "the next one makes up for it");
+    assert_eq!(bench.full().identity, captured.manifest.identity);
+}
+
+#[test]
 fn the_store_does_not_change_what_it_captures() {
     let bench = Bench::new();
     populate(&bench);

@@ -1,4 +1,4 @@
-//! Which paths of a subvolume changed since a transaction, asked of its tree on the disk.
+//! What the trees on the disk tell: which paths of a subvolume changed since a transaction, and which subvolumes there are.
 
 #![allow(unsafe_code)]
 
@@ -15,6 +15,11 @@ use super::{GROUP, ROOT_INODE};
 const INODE_ITEM: u32 = 1;
 const NAMES: u32 = 12;
 const MORE_NAMES: u32 = 13;
+/// The tree of all subvolumes, and what its items are that say where one lies.
+const ALL_TREES: u64 = 1;
+const TREE_NAME: u32 = 156;
+/// In those the name comes after the directory's number, a place in it and the name's length.
+const TREE_NAME_AT: usize = 18;
 /// Where an inode's item says which transaction last changed it.
 const CHANGED_AT: usize = 8;
 
@@ -47,7 +52,8 @@ struct PathArguments {
 pub fn changed_since(dir: BorrowedFd<'_>, generation: u64) -> io::Result<Vec<Vec<u8>>> {
     let mut inodes = Vec::new();
     let mut space = vec![0; FOUND_AT + FOUND_BYTES];
-    let every = Slice { from: (ROOT_INODE, 0, 0), to: (u64::MAX, u8::MAX.into(), u64::MAX), after: generation };
+    let from = (ROOT_INODE, 0, 0);
+    let every = Slice { tree: 0, from, to: (u64::MAX, u8::MAX.into(), u64::MAX), after: generation };
     search(dir, &mut space, every, &mut |item| {
         if item.kind == INODE_ITEM && item.changed().is_some_and(|changed| changed > generation) {
             inodes.push(item.inode);
@@ -70,10 +76,22 @@ pub fn changed_since(dir: BorrowedFd<'_>, generation: u64) -> io::Result<Vec<Vec
     Ok(paths.into_iter().collect())
 }
 
+/// Whether a subvolume of that name lies anywhere on the file system; needs `CAP_SYS_ADMIN` like [`changed_since`].
+pub fn has_subvolume_named(dir: BorrowedFd<'_>, name: &[u8]) -> io::Result<bool> {
+    let mut is_there = false;
+    let mut space = vec![0; FOUND_AT + FOUND_BYTES];
+    let every = Slice { tree: ALL_TREES, from: (0, TREE_NAME, 0), to: (u64::MAX, TREE_NAME, u64::MAX), after: 0 };
+    search(dir, &mut space, every, &mut |item| {
+        is_there |= item.kind == TREE_NAME && item.body.get(TREE_NAME_AT..) == Some(name);
+        Some(())
+    })?;
+    Ok(is_there)
+}
+
 /// The names of an inode, each with the directory it is in; none for one that was removed and is still open.
 fn names_of(dir: BorrowedFd<'_>, space: &mut [u8], inode: u64) -> io::Result<Vec<(u64, Vec<u8>)>> {
     let mut names = Vec::new();
-    let own = Slice { from: (inode, NAMES, 0), to: (inode, MORE_NAMES, u64::MAX), after: 0 };
+    let own = Slice { tree: 0, from: (inode, NAMES, 0), to: (inode, MORE_NAMES, u64::MAX), after: 0 };
     search(dir, space, own, &mut |item| {
         let mut rest = item.body;
         while !rest.is_empty() {
@@ -113,6 +131,8 @@ type Key = (u64, u32, u64);
 /// Items of a tree from one key to another, in leaves that were written after a transaction.
 #[derive(Clone, Copy)]
 struct Slice {
+    /// Its number; 0 is that of the subvolume that is asked.
+    tree: u64,
     from: Key,
     to: Key,
     after: u64,
@@ -151,11 +171,11 @@ fn search(
 
 /// Fills `space` with the first items of a slice and returns how many there are.
 fn search_once(dir: BorrowedFd<'_>, space: &mut [u8], slice: Slice) -> io::Result<u32> {
-    let Slice { from, to, after } = slice;
+    let Slice { tree, from, to, after } = slice;
     let kinds = u64::from(from.1) | u64::from(to.1) << 32;
     let size = (space.len() - FOUND_AT) as u64;
-    // Tree 0 is that of the directory itself; four words mean nothing yet.
-    let key = [0, from.0, to.0, from.2, to.2, after + 1, u64::MAX, kinds, u64::from(u32::MAX), 0, 0, 0, 0, size];
+    // Four words mean nothing yet.
+    let key = [tree, from.0, to.0, from.2, to.2, after + 1, u64::MAX, kinds, u64::from(u32::MAX), 0, 0, 0, 0, size];
     for (word, place) in key.iter().zip(space.chunks_exact_mut(8)) {
         place.copy_from_slice(&word.to_ne_bytes());
     }

@@ -50,6 +50,15 @@ impl Dir {
         })
     }
 
+    /// Whether the filesystem says which attributes there are; where it does not, there seem to be none.
+    pub fn tells_xattrs(&self) -> io::Result<bool> {
+        match rustix::fs::listxattr(handle_path(self.as_fd()), &mut [0; STACK_BYTES]) {
+            Ok(_) | Err(Errno::RANGE) => Ok(true),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Sets one attribute of `name`, a symlink's own.
     pub fn set_xattr(&self, name: &[u8], key: &[u8], value: &[u8]) -> io::Result<()> {
         let path = self.path_of(name)?;

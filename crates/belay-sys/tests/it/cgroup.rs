@@ -1,10 +1,12 @@
 //! Control groups of the real kernel: joined, frozen, limited, killed, removed.
 
+use std::fs::File;
+use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use belay_sys::Cgroup;
+use belay_sys::{Cgroup, Launch, hold};
 
 const SOON: Duration = Duration::from_secs(10);
 
@@ -107,4 +109,37 @@ fn too_many_processes_are_refused() {
     let older = scratch.0.path().to_owned();
     drop(scratch);
     assert!(!older.exists());
+}
+
+/// Holds `sleep`, to be born in the group of that directory.
+fn born_in(directory: &File) -> belay_sys::Held {
+    let argv = [b"sleep".to_vec(), b"60".to_vec()];
+    let null = File::options().read(true).write(true).open("/dev/null").unwrap();
+    let here = File::open("/").unwrap();
+    let stdio = [null.as_fd(); 3];
+    let (cwd, group) = (here.as_fd(), Some(directory.as_fd()));
+    hold(&Launch { argv: &argv, env: &[], cwd, stdio, tracer: None, group }).unwrap()
+}
+
+#[test]
+fn a_held_process_is_born_in_its_group() {
+    let Some(group) = scratch() else { return };
+    let held = born_in(&group.0.directory().unwrap());
+    assert!(held.is_in_group());
+    let pid = held.process().pid();
+    assert_eq!(group.0.pids().unwrap(), [pid]);
+    group.0.add_to_older(pid).unwrap();
+    let process = held.release().unwrap();
+    assert_eq!(group.0.pids().unwrap(), [pid]);
+    process.signal(9).unwrap();
+    assert!(process.wait(Some(SOON)).unwrap());
+}
+
+#[test]
+fn what_is_no_group_holds_a_process_all_the_same() {
+    let held = born_in(&File::open("/").unwrap());
+    assert!(!held.is_in_group());
+    let process = held.release().unwrap();
+    process.signal(9).unwrap();
+    assert!(process.wait(Some(SOON)).unwrap());
 }

@@ -16,8 +16,8 @@ fn held(argv: &[&str], dir: &std::path::Path, terminal: Option<&OwnedFd>) -> (He
     let cwd = File::open(dir).unwrap();
     let write = OwnedFd::from(write);
     let input = terminal.map_or(null.as_fd(), |terminal| terminal.as_fd());
-    let launch =
-        Launch { argv: &argv, env: &env, cwd: cwd.as_fd(), stdio: [input, write.as_fd(), null.as_fd()], tracer: None };
+    let stdio = [input, write.as_fd(), null.as_fd()];
+    let launch = Launch { argv: &argv, env: &env, cwd: cwd.as_fd(), stdio, tracer: None, group: None };
     (hold(&launch).unwrap(), File::from(OwnedFd::from(read)))
 }
 

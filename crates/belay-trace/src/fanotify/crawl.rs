@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use belay_sys::{Dir, FileType, Handle, handle_of};
 
-use super::tree::{Place, is_gone};
+use super::tree::{self, Place, is_gone};
 use crate::team::{Team, do_all};
 
 /// At most so many directories wait while they are open; the others are gone through at once.
@@ -26,10 +26,17 @@ struct Crawl {
     failed: Mutex<Option<io::Error>>,
 }
 
-/// Lists what is beneath `dir` on the same mount; with `counts` a directory of two links is known to hold none.
-pub(super) fn crawl(dir: Dir, handle: Handle, mount: i32, counts: bool) -> io::Result<Vec<(Handle, Place)>> {
+/// Lists what is beneath `dir` on the same mount, by so many threads; with `counts` a directory of two links is known to hold
+/// none.
+pub(super) fn crawl(
+    dir: Dir,
+    handle: Handle,
+    mount: i32,
+    counts: bool,
+    threads: usize,
+) -> io::Result<Vec<tree::Found>> {
     let crawl = Crawl { mount, counts, waiting: AtomicUsize::new(1), failed: Mutex::new(None) };
-    let found = do_all((dir, handle), |team, found: &mut Found, (dir, handle)| {
+    let found = do_all(threads, (dir, handle), |team, found: &mut Found, (dir, handle)| {
         crawl.waiting.fetch_sub(1, Ordering::Relaxed);
         if let Err(error) = crawl.list(team, found, &dir, &handle) {
             crawl.failed.lock().expect("nobody panics with it").get_or_insert(error);
@@ -111,7 +118,7 @@ mod tests {
         let located = handle_of(root.as_fd(), b"").unwrap();
         let counts = root.file_system().unwrap().counts_directories();
         let listed = |counts| {
-            let found = crawl(root.dir(b"").unwrap(), located.handle.clone(), located.mount, counts).unwrap();
+            let found = crawl(root.dir(b"").unwrap(), located.handle.clone(), located.mount, counts, 2).unwrap();
             found.into_iter().map(|(handle, place)| (handle, place.parent, place.name)).collect::<BTreeSet<_>>()
         };
         let (by_listing, by_links) = (listed(false), listed(counts));

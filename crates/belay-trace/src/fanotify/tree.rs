@@ -3,15 +3,19 @@
 //! Invariants:
 //! - a directory is known by its handle, so renaming it or one above it changes one entry;
 //! - a chain of parents that does not end at the root leads outside, and has no path;
-//! - a directory that was removed keeps its place until [`Tree::settle`], since events from within it may follow.
+//! - a directory that was removed keeps its place until [`Tree::settle`], since events from within it may follow;
+//! - directories that were made, moved or removed while they were being listed are known as they were before, so that what
+//!   happened meanwhile can be told from the beginning ([`Tree::go_back`]).
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::AsFd;
 
-use belay_sys::{Dir, Handle, Root, handle_of, open_handle};
+use belay_sys::fanotify::Notice;
+use belay_sys::{Handle, Root, handle_of, open_handle};
 
 use super::crawl::crawl;
+use crate::team::HASTE;
 
 /// Deeper than this a path cannot be named, and a chain is taken for a loop.
 const DEPTH_MAX: usize = 4096;
@@ -38,6 +42,9 @@ pub(super) struct Tree {
     last: Option<(Handle, Vec<u8>)>,
 }
 
+/// A directory, and where it is.
+pub(super) type Found = (Handle, Place);
+
 /// Where a directory is.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -46,11 +53,11 @@ pub(super) struct Place {
 }
 
 impl Tree {
-    /// Lists every directory beneath `root`, except other mounts.
-    pub(super) fn list(root: &Root) -> io::Result<Tree> {
+    /// Knows the root and nothing beneath.
+    pub(super) fn rooted(root: &Root) -> io::Result<Tree> {
         let located = handle_of(root.as_fd(), b"")?;
-        let mut tree = Tree {
-            root: located.handle.clone(),
+        Ok(Tree {
+            root: located.handle,
             mount: located.mount,
             counts: root.file_system()?.counts_directories(),
             places: HashMap::new(),
@@ -58,9 +65,68 @@ impl Tree {
             gone: Vec::new(),
             moved: HashMap::new(),
             last: None,
-        };
-        tree.crawl(root.dir(b"")?, &located.handle)?;
+        })
+    }
+
+    /// Lists every directory beneath `root`, except other mounts.
+    pub(super) fn list(root: &Root) -> io::Result<Tree> {
+        let mut tree = Tree::rooted(root)?;
+        let found = tree.lister(root, HASTE)?()?;
+        tree.fill(found);
         Ok(tree)
+    }
+
+    /// What finds every directory beneath the root with so many threads, whoever does it.
+    pub(super) fn lister(
+        &self,
+        root: &Root,
+        threads: usize,
+    ) -> io::Result<impl FnOnce() -> io::Result<Vec<Found>> + Send + 'static> {
+        let (dir, handle, mount, counts) = (root.dir(b"")?, self.root.clone(), self.mount, self.counts);
+        Ok(move || crawl(dir, handle, mount, counts, threads))
+    }
+
+    /// Takes in what was found.
+    pub(super) fn fill(&mut self, found: Vec<Found>) {
+        self.places.reserve(found.len());
+        self.places.extend(found);
+        self.last = None;
+    }
+
+    /// Puts every directory where it was before these notices, which were queued while directories were being listed; each
+    /// is to be taken in afterwards.
+    ///
+    /// Whoever lists directories that move may miss one: it was not yet where one has looked, and is no longer where one looks.
+    /// So what was moved is listed once more. Of everything else the first notice says where it was.
+    pub(super) fn go_back<'a>(&mut self, root: &Root, notices: impl DoubleEndedIterator<Item = Notice<'a>>) {
+        let (mut touched, mut moved) = (Vec::new(), HashSet::new());
+        for notice in notices.rev().filter(Notice::dir) {
+            let (Some(target), Some(entry)) = (notice.target, notice.entry) else { continue };
+            if notice.renamed.is_some() {
+                moved.insert(Handle::from(target));
+            } else if !notice.created() && !notice.deleted() {
+                continue;
+            }
+            self.put(target, entry.dir, entry.name);
+            touched.push(Handle::from(target));
+        }
+        for handle in moved {
+            let listed = self.list_beneath(root, &handle);
+            match listed {
+                // What is known already was there before, or is told by a notice.
+                Ok(found) => found.into_iter().for_each(|(handle, place)| {
+                    self.places.entry(handle).or_insert(place);
+                }),
+                Err(_) => drop(self.unlisted.insert(handle)),
+            }
+        }
+        let strangers: Vec<Handle> =
+            touched.into_iter().filter(|handle| self.climb(handle.bytes()).is_none()).collect();
+        for handle in strangers {
+            self.places.remove(&handle);
+            self.unlisted.remove(&handle);
+        }
+        self.last = None;
     }
 
     /// The path of an entry, empty for the root; none if it is not beneath it.
@@ -114,8 +180,9 @@ impl Tree {
     pub(super) fn arrived(&mut self, root: &Root, target: &[u8], parent: &[u8], name: &[u8]) {
         self.moved(target, parent, name);
         let handle = Handle::from(target);
-        if self.list_arrival(root, &handle).is_err() {
-            self.unlisted.insert(handle);
+        match self.list_beneath(root, &handle) {
+            Ok(found) => self.fill(found),
+            Err(_) => drop(self.unlisted.insert(handle)),
         }
     }
 
@@ -142,6 +209,11 @@ impl Tree {
         }
     }
 
+    /// Directories may be missing, until all are listed again.
+    pub(super) fn doubt(&mut self) {
+        self.unlisted.insert(self.root.clone());
+    }
+
     /// Whether every directory beneath the root is known.
     pub(super) fn complete(&self) -> bool {
         self.unlisted.is_empty()
@@ -153,13 +225,14 @@ impl Tree {
         self.last = None;
     }
 
-    fn list_arrival(&mut self, root: &Root, handle: &Handle) -> io::Result<()> {
+    /// Everything beneath a directory.
+    fn list_beneath(&self, root: &Root, handle: &Handle) -> io::Result<Vec<Found>> {
         // By handle, since by now it may lie elsewhere or something else in its place.
         let dir = match open_handle(root.dir(b"")?.as_fd(), handle) {
-            Err(error) if is_gone(&error) => return Ok(()),
+            Err(error) if is_gone(&error) => return Ok(Vec::new()),
             opened => Root::from_fd(opened?).dir(b"")?,
         };
-        self.crawl(dir, handle)
+        crawl(dir, handle.clone(), self.mount, self.counts, HASTE)
     }
 
     /// Asks the kernel where a directory is now.
@@ -180,15 +253,6 @@ impl Tree {
             }
         }
         Err(io::ErrorKind::ResourceBusy.into())
-    }
-
-    /// Puts every directory beneath one in its place.
-    fn crawl(&mut self, dir: Dir, handle: &Handle) -> io::Result<()> {
-        for (handle, place) in crawl(dir, handle.clone(), self.mount, self.counts)? {
-            self.places.insert(handle, place);
-        }
-        self.last = None;
-        Ok(())
     }
 }
 

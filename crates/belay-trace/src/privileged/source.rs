@@ -37,6 +37,11 @@ impl Source {
         }
     }
 
+    /// Whether it is not known yet which directory is where; whoever reads then waits for it.
+    pub(super) fn lists(&self) -> bool {
+        matches!(self, Source::Marked(files) if files.lists())
+    }
+
     /// Reads what is there.
     pub(super) fn read(&mut self) -> Lot {
         match self {

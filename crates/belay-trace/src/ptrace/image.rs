@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use belay_event::Raw;
@@ -55,26 +55,45 @@ pub(crate) fn kin_of(pid: u32) -> Option<Kin> {
     Some(Kin { process: field("Tgid:")?, parent: field("PPid:")?, uid: field("Uid:")? })
 }
 
-/// Whether `thread` is a thread of `process`.
-pub(crate) fn is_thread_of(thread: u32, process: u32) -> bool {
-    Path::new(&format!("/proc/{process}/task/{thread}")).exists()
+/// Looks whether a parent rests; most of the time it is the same one.
+#[derive(Debug, Default)]
+pub(crate) struct Repose {
+    last: Option<(u32, File)>,
 }
 
-/// Waits a moment for a parent to have nothing to do but wait for its child: what the child does then is surely its own.
-pub(crate) fn let_rest(parent: u32) {
-    for look in 0..REST_LOOKS_MAX {
-        match read_at_once(parent, "syscall") {
-            Some(text) if text.starts_with(b"running") => {}
-            _ => return,
+impl Repose {
+    /// Waits a moment for a parent to have nothing to do but wait for its child: what the child does then is surely its own.
+    pub(crate) fn let_rest(&mut self, parent: u32) {
+        for look in 0..REST_LOOKS_MAX {
+            if !self.runs(parent) {
+                return;
+            }
+            // Not a yield: on a busy machine that would keep the child halted for a whole slice of somebody else's.
+            if look >= REST_LOOKS_MAX / 2 {
+                std::thread::sleep(REST_NAP);
+            }
         }
-        // Not a yield: on a busy machine that would keep the child halted for a whole slice of somebody else's.
-        if look >= REST_LOOKS_MAX / 2 {
-            std::thread::sleep(REST_NAP);
+    }
+
+    fn runs(&mut self, parent: u32) -> bool {
+        const RUNNING: &[u8] = b"running";
+        let mut word = [0; RUNNING.len()];
+        // One that cannot be read any more is gone, and its number may be another's.
+        if let Some((_, file)) = self.last.as_ref().filter(|(pid, _)| *pid == parent)
+            && let Ok(length) = file.read_at(&mut word, 0)
+        {
+            return &word[..length] == RUNNING;
         }
+        self.last = File::open(format!("/proc/{parent}/syscall")).ok().map(|file| (parent, file));
+        let read = self.last.as_ref().and_then(|(_, file)| file.read_at(&mut word, 0).ok());
+        read.is_some_and(|length| &word[..length] == RUNNING)
     }
 }
 
 fn arguments(pid: u32) -> (Vec<Raw>, bool) {
+    if let Some(bytes) = belay_sys::ptrace::arguments_at_exec(pid) {
+        return (split(&bytes), false);
+    }
     let mut bytes = Vec::new();
     if let Ok(file) = File::open(format!("/proc/{pid}/cmdline")) {
         let mut file = file.take(ARGUMENTS_BYTES_MAX as u64 + 1);

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+/// Longer lines than this are spread over several.
+const LINE_MAX: usize = 160;
 /// Deeper files than this are nobody's settings.
 const DEPTH_MAX: usize = 100;
 
@@ -187,9 +189,38 @@ fn indent_at(text: &str, at: usize) -> usize {
     text[line..].bytes().take_while(|byte| *byte == b' ').count()
 }
 
+/// A value as people write it: on one line if it fits there.
 fn pretty(value: &Value, indent: usize) -> String {
-    let text = serde_json::to_string_pretty(value).expect("a value has text keys");
-    text.replace('\n', &format!("\n{}", " ".repeat(indent)))
+    let line = on_one_line(value);
+    let (inner, outer) = (" ".repeat(indent + 2), " ".repeat(indent));
+    let spread = |open: char, entries: Vec<String>, close: char| {
+        format!("{open}\n{inner}{}\n{outer}{close}", entries.join(&format!(",\n{inner}")))
+    };
+    match value {
+        _ if line.len() + indent <= LINE_MAX => line,
+        Value::Object(members) if !members.is_empty() => {
+            let entry = |(key, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(key.as_str()), pretty(value, indent + 2))
+            };
+            spread('{', members.iter().map(entry).collect(), '}')
+        }
+        Value::Array(elements) if !elements.is_empty() => {
+            spread('[', elements.iter().map(|element| pretty(element, indent + 2)).collect(), ']')
+        }
+        _ => line,
+    }
+}
+
+fn on_one_line(value: &Value) -> String {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            let entry =
+                |(key, value): (&String, &Value)| format!("{}: {}", Value::from(key.as_str()), on_one_line(value));
+            format!("{{ {} }}", members.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(elements) => format!("[{}]", elements.iter().map(on_one_line).collect::<Vec<_>>().join(", ")),
+        other => other.to_string(),
+    }
 }
 
 fn fault_at(text: &str, at: usize, expected: &'static str) -> Fault {

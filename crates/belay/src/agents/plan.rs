@@ -24,6 +24,8 @@ pub(crate) enum Content {
     Block { table: [&'static str; 2], text: String },
     /// All of it.
     Whole(String),
+    /// All of it, and it is a program.
+    Program(String),
 }
 
 /// An entry of a JSON file.
@@ -39,8 +41,8 @@ pub(crate) struct Entry {
 pub(crate) enum How {
     /// As one more element of a list.
     Push,
-    /// At its place, whatever is there.
-    Set,
+    /// At its place; what somebody made of it there stays, and only the program in it is renewed.
+    Serve,
     /// At its place, unless somebody else's is there.
     SetIfFree,
 }
@@ -53,10 +55,17 @@ pub(crate) struct Ground<'a> {
     pub(crate) project: Option<&'a Path>,
     /// How belay is called.
     pub(crate) belay: &'a str,
+    /// Whether Claude Code gets its copies of a workspace from belay.
+    pub(crate) worktrees: bool,
+    /// Whether what Claude Code gives to a shell goes through belay.
+    pub(crate) shell: bool,
 }
 
 /// The first line of a file that is all ours, and of a block.
 pub(crate) const MARK: &str = "written by `belay install`; `belay uninstall` removes it";
+
+/// What Claude Code starts instead of a shell, if that is wanted: beneath the home.
+const SHELL: &str = ".claude/belay-sh";
 
 const CLAUDE_TOOLS: &str = "^(Bash|Write|Edit|MultiEdit|NotebookEdit|mcp__.*)$";
 const GEMINI_TOOLS: &str = "run_shell_command|write_file|replace|mcp_.*";
@@ -71,14 +80,23 @@ pub(crate) fn files(agent: Agent, ground: &Ground<'_>) -> Vec<File> {
         Agent::Claude => {
             let dir = ground.project.unwrap_or(ground.home);
             let servers = if ground.project.is_some() { dir.join(".mcp.json") } else { dir.join(".claude.json") };
-            vec![
-                entries(dir.join(".claude/settings.json"), claude(ground)),
-                entries(servers, vec![mcp(&["mcpServers", "belay"], server)]),
-            ]
+            let mut all = claude(ground);
+            let mut files = vec![entries(servers, vec![mcp(&["mcpServers", "belay"], server)])];
+            if ground.shell {
+                let path = dir.join(SHELL);
+                let value = Value::from(path.to_string_lossy());
+                all.push(Entry { place: vec!["env", "CLAUDE_CODE_SHELL_PREFIX"], value, how: How::SetIfFree });
+                files.push(File { path, content: Content::Program(shell(ground)) });
+            }
+            files.push(entries(dir.join(".claude/settings.json"), all));
+            files
         }
         Agent::Codex => vec![
             entries(ground.project.unwrap_or(ground.home).join(".codex/hooks.json"), codex(ground)),
-            File { path: home(".codex/config.toml"), content: codex_server(ground) },
+            File {
+                path: ground.project.unwrap_or(ground.home).join(".codex/config.toml"),
+                content: codex_server(ground),
+            },
         ],
         Agent::Gemini => {
             let server = json!({ "command": ground.belay, "args": ["mcp"], "trust": false });
@@ -95,18 +113,23 @@ pub(crate) fn files(agent: Agent, ground: &Ground<'_>) -> Vec<File> {
         }
         Agent::Opencode => {
             let server = json!({ "type": "local", "command": [ground.belay, "mcp"], "enabled": true });
+            let (plugins, settings) = match ground.project {
+                Some(project) => (project.join(".opencode/plugins"), project.join("opencode.json")),
+                None => (home(".config/opencode/plugins"), home(".config/opencode/opencode.json")),
+            };
             vec![
-                File { path: home(".config/opencode/plugins/belay.js"), content: Content::Whole(plugin(ground)) },
-                entries(home(".config/opencode/opencode.json"), vec![mcp(&["mcp", "belay"], server)]),
+                File { path: plugins.join("belay.js"), content: Content::Whole(plugin(ground)) },
+                entries(settings, vec![mcp(&["mcp", "belay"], server)]),
             ]
         }
         Agent::Copilot => {
             let server = json!({ "type": "local", "command": ground.belay, "args": ["mcp"], "tools": ["*"] });
             let servers = entries(home(".copilot/mcp-config.json"), vec![mcp(&["mcpServers", "belay"], server)]);
-            let hooks = ground
-                .project
-                .map_or_else(|| home(".copilot/hooks/belay.json"), |project| project.join(".github/hooks/belay.json"));
-            vec![servers, entries(hooks, copilot(ground))]
+            match ground.project {
+                // Its tools are set up for a person, never for a project.
+                Some(project) => vec![entries(project.join(".github/hooks/belay.json"), copilot(ground))],
+                None => vec![servers, entries(home(".copilot/hooks/belay.json"), copilot(ground))],
+            }
         }
     }
 }
@@ -123,14 +146,25 @@ pub(crate) fn trace(agent: Agent) -> &'static str {
     }
 }
 
+/// The program by which an agent is started.
+pub(crate) fn program_of(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Cursor => "cursor-agent",
+        other => other.name(),
+    }
+}
+
 /// Whether a value calls belay's hook or status line, or is belay as a server.
 pub(crate) fn is_ours(value: &Value) -> bool {
     match value {
-        Value::String(text) => [" hook ", " statusline", " mcp"].iter().any(|verb| {
-            let before = text.split_once(verb).map(|(before, _)| before);
-            let exactly = text.strip_suffix(verb.trim_end());
-            before.or(exactly).is_some_and(is_belay)
-        }),
+        Value::String(text) => {
+            let calls = |verb: &&str| {
+                let before = text.split_once(verb).map(|(before, _)| before);
+                let exactly = text.strip_suffix(verb.trim_end());
+                before.or(exactly).is_some_and(is_belay)
+            };
+            text.ends_with(SHELL) || [" hook ", " statusline", " mcp"].iter().any(calls)
+        }
         Value::Array(words) => {
             let is_call = words.first().and_then(Value::as_str).is_some_and(is_belay) && words.len() > 1;
             is_call || words.iter().any(is_ours)
@@ -144,7 +178,7 @@ pub(crate) fn is_ours(value: &Value) -> bool {
     }
 }
 
-fn is_belay(program: &str) -> bool {
+pub(crate) fn is_belay(program: &str) -> bool {
     let bare = program.trim_matches(['\'', '"', ' ']);
     bare.rsplit('/').next() == Some("belay")
 }
@@ -156,7 +190,7 @@ fn quoted(program: &str) -> String {
 }
 
 fn mcp(place: &[&'static str], value: Value) -> Entry {
-    Entry { place: place.to_vec(), value, how: How::Set }
+    Entry { place: place.to_vec(), value, how: How::Serve }
 }
 
 fn hook(event: &'static str, value: Value) -> Entry {
@@ -186,9 +220,11 @@ fn claude(ground: &Ground<'_>) -> Vec<Entry> {
     ];
     let call = |seconds: u64| json!({ "type": "command", "command": ground.belay, "args": ["hook", "claude"], "timeout": seconds });
     let hooks = events.map(|(event, matcher, seconds)| hook(event, group(matcher, call(seconds))));
+    // It takes the place of what Claude Code does by itself, so nobody gets it unasked.
+    let copies = ground.worktrees.then(|| hook("WorktreeCreate", group(None, call(600))));
     let line = json!({ "type": "command", "command": format!("{} statusline", quoted(ground.belay)) });
     let line = Entry { place: vec!["statusLine"], value: line, how: How::SetIfFree };
-    hooks.into_iter().chain([line]).collect()
+    hooks.into_iter().chain(copies).chain([line]).collect()
 }
 
 fn codex(ground: &Ground<'_>) -> Vec<Entry> {
@@ -232,9 +268,12 @@ fn cursor(ground: &Ground<'_>) -> Vec<Entry> {
         "afterFileEdit",
         "stop",
     ];
-    let call = json!({ "command": format!("{} hook cursor", quoted(ground.belay)) });
+    let command = format!("{} hook cursor", quoted(ground.belay));
+    let call = json!({ "command": command });
+    // Commands and servers have events of their own.
+    let edits = hook("preToolUse", json!({ "command": command, "matcher": "Write|Delete" }));
     let version = Entry { place: vec!["version"], value: json!(1), how: How::SetIfFree };
-    std::iter::once(version).chain(events.map(|event| hook(event, call.clone()))).collect()
+    std::iter::once(version).chain(events.map(|event| hook(event, call.clone()))).chain([edits]).collect()
 }
 
 fn copilot(ground: &Ground<'_>) -> Vec<Entry> {
@@ -245,6 +284,11 @@ fn copilot(ground: &Ground<'_>) -> Vec<Entry> {
     };
     let version = Entry { place: vec!["version"], value: json!(1), how: How::SetIfFree };
     std::iter::once(version).chain(events.map(|event| hook(event, call(event)))).collect()
+}
+
+/// A shell that tells belay first. If belay is gone it is still a shell.
+fn shell(ground: &Ground<'_>) -> String {
+    format!("#!/bin/sh\n# {MARK}\n{}", include_str!("belay-sh").replace("BELAY", &quoted(ground.belay)))
 }
 
 fn plugin(ground: &Ground<'_>) -> String {
@@ -282,7 +326,7 @@ mod tests {
     fn every_entry_of_every_agent_is_known_again() {
         for belay in ["belay", "/opt/it's here/belay"] {
             for project in [None, Some(Path::new("/p"))] {
-                let ground = Ground { home: Path::new("/h"), project, belay };
+                let ground = Ground { home: Path::new("/h"), project, belay, worktrees: true, shell: true };
                 for entry in
                     Agent::ALL.into_iter().flat_map(|agent| files(agent, &ground)).flat_map(|file| match file.content {
                         Content::Entries(entries) => entries,

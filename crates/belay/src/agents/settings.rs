@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::jsonc::{self, Fault};
-use super::plan::{Content, Entry, File, How, MARK, is_ours};
+use super::plan::{Content, Entry, File, How, MARK, is_belay, is_ours};
 use crate::error::{Failure, Result};
 use crate::view;
 
@@ -21,6 +21,8 @@ pub(crate) struct Edit {
     pub(crate) before: Option<String>,
     /// None if the file goes.
     pub(crate) after: Option<String>,
+    /// Whether it is a program.
+    is_program: bool,
 }
 
 impl Edit {
@@ -39,12 +41,12 @@ pub(crate) fn install(file: &File) -> Result<Edit> {
             put_in(text.unwrap_or("{}\n"), entries).map_err(|fault| refuse(&file.path, &fault))?
         }
         Content::Block { table, text: block } => with_block(&file.path, text.unwrap_or_default(), *table, block)?,
-        Content::Whole(own) => match text {
+        Content::Whole(own) | Content::Program(own) => match text {
             Some(other) if !other.contains(MARK) => return Err(foreign(&file.path)),
             _ => own.clone(),
         },
     };
-    Ok(Edit { path: file.path.clone(), before, after: Some(after) })
+    Ok(Edit { path: file.path.clone(), before, after: Some(after), is_program: is_program(file) })
 }
 
 /// What taking ours out of the file would make of it.
@@ -55,12 +57,23 @@ pub(crate) fn uninstall(file: &File) -> Result<Edit> {
         (Some(text), _) if text.trim().is_empty() => before.clone(),
         (Some(text), Content::Entries(entries)) => {
             let left = take_out(text, entries).map_err(|fault| refuse(&file.path, &fault))?;
-            Some(as_it_was(&file.path, left))
+            as_it_was(&file.path, left)
         }
-        (Some(text), Content::Block { .. }) => Some(without_block(text)),
-        (Some(text), Content::Whole(_)) => (!text.contains(MARK)).then(|| text.clone()),
+        (Some(text), Content::Block { .. }) => {
+            let left = without_block(text);
+            match fs::read_to_string(backup_of(&file.path)) {
+                Ok(before) if before.trim() == left.trim() => Some(before),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && left.trim().is_empty() => None,
+                _ => Some(left),
+            }
+        }
+        (Some(text), Content::Whole(_) | Content::Program(_)) => (!text.contains(MARK)).then(|| text.clone()),
     };
-    Ok(Edit { path: file.path.clone(), before, after })
+    Ok(Edit { path: file.path.clone(), before, after, is_program: is_program(file) })
+}
+
+fn is_program(file: &File) -> bool {
+    matches!(file.content, Content::Program(_))
 }
 
 fn put_in(text: &str, entries: &[Entry]) -> Result<String, Fault> {
@@ -76,11 +89,24 @@ fn put_in(text: &str, entries: &[Entry]) -> Result<String, Fault> {
                 jsonc::push(&cleared, place, &entry.value)?
             }
             (_, Some(present)) if present == entry.value => text,
-            (How::SetIfFree, Some(present)) if !is_ours(&present) => text,
+            (How::SetIfFree | How::Serve, Some(present)) if !is_ours(&present) => text,
+            (How::Serve, Some(present)) => jsonc::set(&text, place, &renewed(present, &entry.value))?,
             _ => jsonc::set(&text, place, &entry.value)?,
         };
     }
     Ok(text)
+}
+
+/// A server of ours as somebody left it, called by the path that belay has now.
+fn renewed(mut present: Value, wanted: &Value) -> Value {
+    match (present.get_mut("command"), wanted.get("command")) {
+        (Some(Value::Array(words)), Some(Value::Array(own))) if !words.is_empty() && !own.is_empty() => {
+            words[0] = own[0].clone();
+        }
+        (Some(command), Some(own)) => *command = own.clone(),
+        _ => return wanted.clone(),
+    }
+    present
 }
 
 fn take_out(text: &str, entries: &[Entry]) -> Result<String, Fault> {
@@ -103,11 +129,16 @@ fn take_out(text: &str, entries: &[Entry]) -> Result<String, Fault> {
     Ok(text)
 }
 
-/// The very bytes that were there before belay came, if the file says the same again.
-fn as_it_was(path: &Path, text: String) -> String {
-    let before = fs::read_to_string(backup_of(path)).unwrap_or_default();
-    let is_same = jsonc::get(&before, &[]).ok() == jsonc::get(&text, &[]).ok() && !before.is_empty();
-    if is_same { before } else { text }
+/// The very bytes that were there before belay came, if nobody changed anything else since; none if nothing was there.
+fn as_it_was(path: &Path, text: String) -> Option<String> {
+    let is_empty = jsonc::get(&text, &[]).is_ok_and(|value| value == Some(json!({})));
+    // Only blanks and commas are put otherwise where something was taken out; remarks are somebody's.
+    let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || c == ',', "");
+    match fs::read_to_string(backup_of(path)) {
+        Ok(before) if bare(&before) == bare(&text) || (before.trim().is_empty() && is_empty) => Some(before),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_empty && bare(&text) == "{}" => None,
+        _ => Some(text),
+    }
 }
 
 fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<String> {
@@ -118,7 +149,17 @@ fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<
         return Ok(text.to_owned());
     }
     let rest = without_block(text);
-    let is_taken = parsed.get(table[0]).and_then(|outer| outer.get(table[1])).is_some();
+    let present = parsed.get(table[0]).and_then(|outer| outer.get(table[1]));
+    let is_taken = present.is_some();
+    let command = present.and_then(|present| present.get("command")?.as_str()).filter(|command| is_belay(command));
+    if let Some(command) = command {
+        // What somebody made of it stays; only the program is renewed, where the block is still ours.
+        let line = |command: &str| format!("command = {}\n", Value::from(command));
+        let own = block.lines().find_map(|line| line.strip_prefix("command = "));
+        let own = own.and_then(|own| serde_json::from_str::<String>(own).ok()).unwrap_or_default();
+        let is_ours = rest != text;
+        return Ok(if is_ours { text.replacen(&line(command), &line(&own), 1) } else { text.to_owned() });
+    }
     if is_taken && rest == text {
         return Err(
             Failure::refused(format!("{} has a [{}.{}] of its own", view::path(path), table[0], table[1])).untouched()
@@ -160,21 +201,28 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
     // What somebody had before belay came is not given up for what belay itself wrote.
-    let is_ours = |before: &String| before.contains("belay") && backup_of(&path).exists();
-    if edit.before.as_ref().is_some_and(|before| !is_ours(before)) {
-        fs::copy(&path, backup_of(&path)).map_err(|error| cannot(&error))?;
-    }
+    let backup = backup_of(&path);
+    let is_ours = |before: &String| before.contains("belay") && backup.exists();
     let Some(after) = &edit.after else { return fs::remove_file(&path).map_err(|error| cannot(&error)) };
+    if edit.before.as_ref().is_some_and(|before| !is_ours(before)) {
+        fs::copy(&path, &backup).map_err(|error| cannot(&error))?;
+    }
     let replace = || -> io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(after.as_bytes())?;
-        let mode = fs::metadata(&path).map_or(0o600, |meta| meta.permissions().mode());
+        let fresh = if edit.is_program { 0o700 } else { 0o600 };
+        let mode = fs::metadata(&path).map_or(fresh, |meta| meta.permissions().mode());
         file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
         file.as_file().sync_all()?;
         file.persist(&path)?;
         Ok(())
     };
-    replace().map_err(|error| cannot(&error))
+    replace().map_err(|error| cannot(&error))?;
+    if fs::read_to_string(&backup).is_ok_and(|kept| kept == *after) {
+        // Two of the same help nobody; one that cannot go does no harm.
+        let _ = fs::remove_file(&backup);
+    }
+    Ok(())
 }
 
 /// Where the file really is, or will be: settings are often links into a repository of them.

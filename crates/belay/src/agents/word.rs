@@ -19,6 +19,37 @@ pub(crate) struct Said {
     pub(crate) word: AgentWord,
     /// Where the agent works, if it says so.
     pub(crate) cwd: Option<PathBuf>,
+    /// What else it is about.
+    pub(crate) concern: Concern,
+}
+
+/// What a word is about beside what the agent does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Concern {
+    /// Nothing else.
+    Work,
+    /// The agent's settings, in which belay's hooks should be.
+    Settings {
+        /// Whether they were changed a moment ago.
+        changed: bool,
+    },
+    /// A copy of the workspace of that name, which the agent is to be given.
+    Worktree(String),
+}
+
+impl Said {
+    /// The same as a hook would say of a command line that is about to be given to a shell.
+    pub(crate) fn shell(agent: Agent, command: &str) -> Said {
+        let what: String = asked_for(command).chars().take(WHAT_CHARS_MAX).collect();
+        let (agent, deed) = (agent.name().to_owned(), AgentDeed::Other(format!("shell: {what}")));
+        let word = AgentWord { session: format!("{agent} shell"), agent, key: None, deed };
+        Said { word, cwd: None, concern: Concern::Work }
+    }
+
+    /// Whether a helper that only takes in what was told is not enough.
+    pub(crate) fn needs_more_than_telling(&self) -> bool {
+        self.concern != Concern::Work
+    }
 }
 
 /// What kind of moment an event is.
@@ -51,8 +82,8 @@ fn moment(event: &str) -> Option<Moment> {
         "PostToolUseFailure" | "postToolUseFailure" => Moment::End { failed: true },
         "Stop" | "StopFailure" | "AfterAgent" | "stop" | "agentStop" | "SessionEnd" | "sessionEnd" | "session.idle"
         | "Interrupt" => Moment::TurnEnd,
-        "SessionStart" | "sessionStart" | "SubagentStart" | "SubagentStop" | "WorktreeRemove" | "ConfigChange"
-        | "PreCompact" | "errorOccurred" => Moment::Other,
+        "SessionStart" | "sessionStart" | "SubagentStart" | "SubagentStop" | "WorktreeCreate" | "WorktreeRemove"
+        | "ConfigChange" | "PreCompact" | "errorOccurred" => Moment::Other,
         _ => return None,
     })
 }
@@ -84,14 +115,28 @@ pub(crate) fn understand(agent: Agent, event: Option<&str>, said: &Value) -> Opt
         Moment::Other => (AgentDeed::Other(event.to_owned()), None),
     };
     let root = said.get("workspace_roots").and_then(|roots| roots.get(0)?.as_str());
-    let cwd = text(&["cwd", "directory"]).or(root).map(PathBuf::from);
+    // What is about to be removed is what matters, and it may be a workspace of its own.
+    let doomed = text(&["worktree_path"]).filter(|_| event == "WorktreeRemove");
+    let cwd = doomed.or(text(&["cwd", "directory"])).or(root).map(PathBuf::from);
+    let concern = match event {
+        "ConfigChange" | "SessionStart" => Concern::Settings { changed: event == "ConfigChange" },
+        "WorktreeCreate" => Concern::Worktree(text(&["name", "worktree_name"]).unwrap_or("worktree").to_owned()),
+        _ => Concern::Work,
+    };
     let word = AgentWord {
         agent: agent.name().to_owned(),
         session: format!("{} {session}", agent.name()),
         key: key.map(str::to_owned),
         deed,
     };
-    Some(Said { word, cwd })
+    Some(Said { word, cwd, concern })
+}
+
+/// The command that was asked for, without what Claude Code puts around it.
+fn asked_for(line: &str) -> &str {
+    let Some((_, rest)) = line.split_once("&& eval ") else { return line };
+    let rest = rest.rsplit_once(" && pwd ").map_or(rest, |(before, _)| before);
+    rest.trim_end_matches("< /dev/null").trim_end_matches('\\').trim().trim_matches('\'')
 }
 
 fn default_tool(event: &str) -> &'static str {
@@ -107,8 +152,18 @@ fn what(said: &Value) -> String {
     let input = ["tool_input", "toolArgs", "args"].iter().find_map(|name| said.get(name));
     let parsed = input.and_then(Value::as_str).and_then(|text| serde_json::from_str::<Value>(text).ok());
     let input = parsed.as_ref().or(input).unwrap_or(said);
-    let names =
-        ["command", "file_path", "filePath", "path", "absolute_path", "notebook_path", "url", "pattern", "input"];
+    let names = [
+        "command",
+        "file_path",
+        "filePath",
+        "path",
+        "absolute_path",
+        "notebook_path",
+        "url",
+        "pattern",
+        "query",
+        "input",
+    ];
     let found = [input, said].into_iter().find_map(|place| {
         names.iter().find_map(|name| match place.get(name)? {
             Value::String(text) => Some(text.clone()),

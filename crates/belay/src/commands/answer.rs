@@ -4,12 +4,14 @@
 //! flags that are listed here are carried out, and only on the workspace of the run.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command as Process, ExitCode};
 
 use anstream::ColorChoice;
-use belay_session::{AgentCall, Ground, Reach, RunRecord};
+use belay_server::Need;
+use belay_session::{AgentAnswer, AgentCall, Ground, Reach, RunRecord};
 use clap::Parser;
 
 use crate::args::{Cli, Command};
@@ -35,6 +37,10 @@ pub(crate) struct Args {
     #[arg(long)]
     coloured: bool,
 
+    /// Whether it wants to talk, not an answer
+    #[arg(long)]
+    pipe: bool,
+
     /// What it typed after `belay`
     #[arg(last = true)]
     words: Vec<OsString>,
@@ -48,6 +54,9 @@ pub(crate) fn answerer(run: &str, call: &AgentCall) -> Process {
     if call.color {
         process.arg("--coloured");
     }
+    if call.pipe {
+        process.arg("--pipe");
+    }
     let cwd = [b"--cwd=", call.cwd.bytes()].concat();
     process.arg(OsStr::from_bytes(&cwd)).arg("--");
     process.args(call.argv.iter().map(|word| OsStr::from_bytes(word.bytes())));
@@ -56,6 +65,9 @@ pub(crate) fn answerer(run: &str, call: &AgentCall) -> Process {
 
 /// Carries it out, if an agent may have it.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    if args.pipe {
+        return talk(context, args);
+    }
     let words = std::iter::once(OsString::from("belay")).chain(args.words);
     let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
@@ -78,12 +90,65 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     })
 }
 
+/// Serves an agent for as long as it likes; the first line tells whether.
+fn talk(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let say = |answer: &AgentAnswer| -> Result<()> {
+        let line = serde_json::to_string(answer).map_err(std::io::Error::from)?;
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{line}")?;
+        Ok(out.flush()?)
+    };
+    let words = std::iter::once(OsString::from("belay")).chain(args.words);
+    let permitted = Cli::try_parse_from(words).map_err(|error| Failure::refused(error.to_string())).and_then(|cli| {
+        let run = context.home()?.run(&args.run)?;
+        only_here(&cli)?;
+        match cli.command {
+            Command::Mcp(mcp) => Ok((mcp, denied(context, &run)?, run)),
+            _ => refuse("this is no conversation"),
+        }
+    });
+    let (mcp, denied, run) = match permitted {
+        Ok(permitted) => permitted,
+        Err(failure) => {
+            say(&AgentAnswer::Refused(failure.line()))?;
+            return Ok(ExitCode::from(failure.kind.exit_code()));
+        }
+    };
+    say(&AgentAnswer::Piped)?;
+    let ui = Ui::new(false, true, ColorChoice::Never, None);
+    let root = PathBuf::from(OsStr::from_bytes(run.root.bytes()));
+    let cwd = beneath(&root, &args.cwd);
+    commands::mcp::run_inside(&context.pinned(&ui, root, cwd), mcp, &denied)
+}
+
+fn refuse<T>(why: &str) -> Result<T> {
+    Err(Failure::refused(why.to_owned()).untouched().hint("whoever started the run can do it"))
+}
+
+/// Refuses options that lead elsewhere.
+fn only_here(cli: &Cli) -> Result<()> {
+    match cli.global.directory.is_some() || cli.global.fork.is_some() || cli.global.yes_really {
+        true => refuse("inside a run belay is about its workspace and no other"),
+        false => Ok(()),
+    }
+}
+
+/// Whether what the run writes goes elsewhere than to the workspace.
+fn is_apart(context: &Context<'_>, run: &RunRecord) -> Result<bool> {
+    let fork = context.home()?.fork_of(&run.workspace)?;
+    Ok(run.confinement.ephemeral || fork.is_some_and(|fork| fork.directory().is_none()))
+}
+
+/// What no tool of an agent in this run may do.
+fn denied(context: &Context<'_>, run: &RunRecord) -> Result<Vec<Need>> {
+    let apart = is_apart(context, run)?.then_some(Need::Present);
+    let content = hides_something(context, run).then_some(Need::Content);
+    Ok([Some(Need::Removal), apart, content].into_iter().flatten().collect())
+}
+
 /// Whether an agent may have it.
 fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord) -> Result<()> {
-    let refuse = |why: String| Err(Failure::refused(why).untouched().hint("whoever started the run can do it"));
-    if cli.global.directory.is_some() || cli.global.fork.is_some() || cli.global.yes_really {
-        return refuse("inside a run belay is about its workspace and no other".to_owned());
-    }
+    only_here(cli)?;
     let (is_listed, changes) = match &cli.command {
         Command::Snapshot(args) => (args.is_for_agents(), true),
         Command::Snapshots(args) => (args.is_for_agents(), false),
@@ -91,22 +156,24 @@ fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord) -> Result<()> {
         Command::Status(_) | Command::Diff(_) => (true, true),
         Command::Rollback(args) => (args.is_for_agents(), true),
         Command::Undo(args) => (args.is_for_agents(), true),
-        Command::Restore(_) | Command::Redo(_) => (true, true),
+        Command::Restore(_) | Command::Redo(_) | Command::Changes(_) | Command::Blame(_) => (true, true),
+        Command::Show(args) => (args.is_for_agents(), false),
+        Command::History(_) | Command::Ls(_) | Command::Cat(_) | Command::Statusline(_) => (true, false),
         _ => (false, false),
     };
     if !is_listed {
-        return refuse("this is not available inside a run".to_owned());
+        return refuse("this is not available inside a run");
     }
-    let fork = context.home()?.fork_of(&run.workspace)?;
-    let is_apart = run.confinement.ephemeral || fork.is_some_and(|fork| fork.directory().is_none());
-    if changes && is_apart {
-        return refuse("the workspace is kept apart from this run, which sees only its own copy".to_owned());
+    if changes && is_apart(context, run)? {
+        return refuse("the workspace is kept apart from this run, which sees only its own copy");
     }
-    if let Command::Diff(args) = &cli.command
-        && args.shows_content()
-        && hides_something(context, run)
-    {
-        return refuse("part of the workspace is hidden from this run: only --stat and --name-only".to_owned());
+    let shows_content = match &cli.command {
+        Command::Diff(args) => args.shows_content(),
+        Command::Cat(_) | Command::Blame(_) => true,
+        _ => false,
+    };
+    if shows_content && hides_something(context, run) {
+        return refuse("part of the workspace is hidden from this run: no content, only names (`diff --stat`, `ls`)");
     }
     Ok(())
 }

@@ -21,8 +21,24 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    #[command(visible_alias = "ls")]
     List(ListArgs),
+    Get(GetArgs),
 }
+
+/// Print the value of one key
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = GET_EXAMPLES)]
+struct GetArgs {
+    /// The key, such as snapshots.retention.budget
+    #[arg(value_name = "KEY")]
+    key: String,
+}
+
+const GET_EXAMPLES: &str = "\
+Examples:
+  belay config get snapshots.retention.budget
+  belay config get isolation.engine --json";
 
 /// List every key with its value
 ///
@@ -50,7 +66,10 @@ Examples:
 
 /// Prints the settings.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let Action::List(args) = args.action;
+    let (args, key) = match args.action {
+        Action::List(args) => (args, None),
+        Action::Get(GetArgs { key }) => (ListArgs { prefix: None, origin: false }, Some(key)),
+    };
     let home = context.home()?;
     let sources = context.sources()?;
     let workspace = home.find(&context.directory()?, &sources)?;
@@ -64,6 +83,20 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             .ui
             .say(format_args!("{file} is not trusted, so these of its keys do not count: {}", ignored.join(", ")));
         context.ui.hint("read it, then `belay trust`");
+    }
+    if let Some(key) = key {
+        let list = settings.list();
+        let Some(setting) = list.iter().find(|setting| setting.key == key) else {
+            return Err(Failure::not_found(format!("no key is called {}", escape::printable(key.as_bytes())))
+                .hint("`belay config list` shows every key"));
+        };
+        let mut out = context.ui.out();
+        match context.ui.json {
+            true => out.json(&to_json(setting))?,
+            false => writeln!(out, "{}", setting.value)?,
+        }
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
     }
     let prefix = args.prefix.as_deref().unwrap_or_default();
     let all = settings.list();

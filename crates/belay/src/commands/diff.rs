@@ -41,12 +41,16 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Style {
     /// Count changed lines instead of showing them
-    #[arg(long, conflicts_with = "name_only")]
+    #[arg(long, conflicts_with_all = ["name_only", "name_status"])]
     pub(crate) stat: bool,
 
     /// Only name what changed
     #[arg(long)]
     pub(crate) name_only: bool,
+
+    /// Only name what changed, each with the letter that `belay status` gives it
+    #[arg(long, conflicts_with = "name_only")]
+    pub(crate) name_status: bool,
 
     /// Show each file of a `.git` that came or went as a whole, too
     #[arg(long)]
@@ -64,7 +68,7 @@ pub(crate) struct Style {
 impl Args {
     /// Whether content is shown, and not only the names of what differs.
     pub(crate) fn shows_content(&self) -> bool {
-        !self.style.stat && !self.style.name_only
+        !self.style.stat && !self.style.name_only && !self.style.name_status
     }
 }
 
@@ -79,7 +83,8 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
-    let scope = Scope::new(context.all_beneath(&workspace, &args.paths)?);
+    let paths = context.all_beneath(&workspace, &args.paths)?;
+    let scope = Scope::new(paths.clone());
     let from = match &args.from {
         Some(name) => named(context, &workspace, name)?,
         None => workspace.timeline()?.resolve_base()?.clone(),
@@ -99,6 +104,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut out = context.ui.paged();
     write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;
+    for path in &paths {
+        let is_in = |tree: &Tree| workspace.entry(tree, path).map(|entry| entry.is_some());
+        if !is_in(&before)? && !is_in(&after)? {
+            context.ui.warn(format_args!("nothing called {} is in either of them", view::relative(path)));
+        }
+    }
     if unknown.count > 0 {
         let paths = quantity::count(unknown.count, "path");
         context.ui.say(format_args!("Not compared, because only one side captured it: {paths}."));
@@ -158,6 +169,10 @@ pub(crate) fn write(
     leave_filled_directories(&mut changes);
     if style.name_only {
         return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", Line::from(&change).name())?));
+    }
+    if style.name_status {
+        let line = |change: &Change| format!("{} {}", view::letter(Line::from(change).what), Line::from(change).name());
+        return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", line(&change))?));
     }
     if style.stat {
         return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };

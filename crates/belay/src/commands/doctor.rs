@@ -1,16 +1,17 @@
 //! `belay doctor`: proves each layer on this machine by using it, and says how to get what is missing.
 
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, ExitCode, Stdio};
 
-use belay_session::{Resident, Standing, Told, Want};
+use belay_session::{Budget, Resident, Settings, Standing, Told, Unheard, Want};
 use serde_json::{Value, json};
 
 use crate::agents::Agent;
-use crate::agents::plan::{Ground, files, trace};
+use crate::agents::plan::{Ground, files};
 use crate::agents::settings;
 use crate::agents::silence::silence;
-use crate::commands::install::{apply, program, try_out, user_home};
+use crate::commands::install::{TIME_MAX, apply, is_used, program, try_out, user_home};
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::swift;
@@ -18,6 +19,7 @@ use crate::ui::escape::printable;
 use crate::ui::quantity;
 use crate::ui::style;
 use crate::ui::table::{Cell, Table};
+use crate::view;
 
 /// Prove each layer of protection on this machine, and say how to get what is missing
 ///
@@ -47,6 +49,7 @@ enum State {
 }
 
 /// What was found out about a layer.
+#[derive(Clone)]
 struct Finding {
     layer: String,
     state: State,
@@ -70,6 +73,8 @@ impl Finding {
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let world = World::new()?;
     let mut findings = vec![world.restore(), world.trace(), world.jail(), world.tools()];
+    findings.extend(world.machine());
+    findings.push(store(context));
     findings.extend(agents(context, args.fix)?);
     findings.extend(helpers(context));
     let mut out = context.ui.out();
@@ -92,15 +97,66 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     Ok(if is_bad { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
+/// Shows what else protects, for whoever has connected an agent a moment ago.
+pub(crate) fn tell_of_the_rest(context: &Context<'_>) -> Result<()> {
+    let findings = [World::new()?.machine(), vec![store(context)]].concat();
+    let mut table = Table::new(&["LAYER", "STATE", "WHAT WAS SEEN"]);
+    findings.iter().for_each(|finding| table.row(row(finding)));
+    let mut text = Vec::new();
+    table.write(&mut text)?;
+    context.ui.say(String::from_utf8_lossy(&text).trim_end());
+    context.ui.hint("`belay doctor` tries every layer");
+    Ok(())
+}
+
+/// The real store: how full it is, and who can reach it.
+fn store(context: &Context<'_>) -> Finding {
+    let place = context.environment.home.join("store");
+    let is_open = |meta: std::fs::Metadata| meta.permissions().mode() & 0o077 != 0;
+    if place.metadata().is_ok_and(is_open) {
+        let detail = format!("{} can be entered by others", view::path(&place));
+        return Finding::new("store", State::Bad, detail).advise("`chmod 700` it");
+    }
+    let budget = || -> Result<Budget> {
+        let (home, sources) = (context.home()?, context.sources()?);
+        match home.find(&context.directory()?, &sources)? {
+            Some(workspace) => Ok(workspace.budget()?),
+            None => Ok(home.budget(&Settings::resolve(&sources)?)?),
+        }
+    };
+    let budget = match budget() {
+        Ok(budget) => budget,
+        Err(failure) => return Finding::new("store", State::Bad, failure.line()),
+    };
+    let (used, limit) = (quantity::size(budget.used_bytes), quantity::size(budget.limit_bytes));
+    let free = quantity::size(budget.free_bytes);
+    let detail = format!(
+        "{used} of {limit} are used, {free} are free; only you can reach it, and so can what you run outside of `belay run`"
+    );
+    match budget.is_over() {
+        true => Finding::new("store", State::Weak, detail).advise(
+            "old snapshots are thinned; `belay du` shows what takes the space, snapshots.retention.budget is the limit",
+        ),
+        false => Finding::new("store", State::Good, detail),
+    }
+}
+
 /// The processes that answer hooks at this moment.
 fn helpers(context: &Context<'_>) -> Vec<Finding> {
     let letter = swift::letter(&context.environment, "/".into(), Want::Standing);
     let all = Resident::all(&context.environment.home);
-    let standing = all.into_iter().filter_map(|mut helper| match helper.ask(&letter) {
-        Ok(Told::Standing(standing)) => Some(standing),
+    let found = all.into_iter().filter_map(|found| match found.and_then(|mut helper| helper.ask(&letter)) {
+        Ok(Told::Standing(standing)) => Some(helper(&standing)),
+        Err(Unheard::Hangs(pid)) => Some(hung(pid)),
         _ => None,
     });
-    standing.map(|standing| helper(&standing)).collect()
+    found.collect()
+}
+
+fn hung(pid: Option<u32>) -> Finding {
+    let which = pid.map_or_else(|| "a helper".to_owned(), |pid| format!("process {pid}"));
+    let detail = format!("{which} should answer hooks and gives no sign of life; they do without");
+    Finding::new("helper", State::Weak, detail).advise("`belay stop --helper` in its workspace ends it")
 }
 
 fn helper(standing: &Standing) -> Finding {
@@ -248,6 +304,47 @@ impl World {
         }
     }
 
+    /// What of the kernel a jail is made of.
+    fn machine(&self) -> Vec<Finding> {
+        let landlock = match belay_session::landlock_abi() {
+            Some(abi @ 6..) => Finding::new("landlock", State::Good, format!("the kernel knows ABI {abi}")),
+            Some(abi) => {
+                Finding::new("landlock", State::Weak, format!("the kernel knows ABI {abi}; all of it is in ABI 6"))
+                    .advise("a newer kernel keeps signals and abstract sockets in as well")
+            }
+            None => Finding::new("landlock", State::Weak, "the kernel has none")
+                .advise("add landlock to the kernel's `lsm=` to have rules on paths beneath the namespaces"),
+        };
+        let ran = self.belay(&["run", "-q", "--isolation", "jail", "--", "true"]);
+        let shown = ran.and_then(|_| self.belay(&["show", "--json"]));
+        let isolation = shown.map(|shown| {
+            let shown: Value = serde_json::from_str(&shown).unwrap_or_default();
+            shown["run"]["protection"]["isolation"].as_str().unwrap_or("none").to_owned()
+        });
+        let namespaces = match isolation.as_deref() {
+            Ok("jail") => Finding::new("namespaces", State::Good, "a command was given a user namespace of its own"),
+            Ok(other) => {
+                Finding::new("namespaces", State::Weak, format!("no user namespace: a run is kept in by {other}"))
+            }
+            Err(why) => Finding::new("namespaces", State::Bad, why.clone()),
+        };
+        let namespaces = match namespaces.state {
+            State::Good => namespaces,
+            _ => namespaces.advise(
+                "see kernel.unprivileged_userns_clone, user.max_user_namespaces and, on Ubuntu, \
+                 kernel.apparmor_restrict_unprivileged_userns",
+            ),
+        };
+        let cgroups = match belay_session::try_cgroup() {
+            Ok(()) => {
+                Finding::new("cgroups", State::Good, "a group was made: a run can be frozen, limited and ended whole")
+            }
+            Err(error) => Finding::new("cgroups", State::Weak, format!("no group can be made: {error}"))
+                .advise("start belay in a group of its own: `systemd-run --user --scope -p Delegate=yes belay run …`"),
+        };
+        vec![landlock, namespaces, cgroups]
+    }
+
     fn jail(&self) -> Finding {
         let home = self.base.path().join("home");
         let home = home.to_string_lossy();
@@ -267,9 +364,9 @@ impl World {
 fn agents(context: &Context<'_>, fix: bool) -> Result<Vec<Finding>> {
     let home = user_home(context)?;
     let belay = program()?;
-    let ground = Ground { home: &home, project: None, belay: &belay };
+    let ground = Ground { home: &home, project: None, belay: &belay, worktrees: false, shell: false };
     let mut findings = Vec::new();
-    for agent in Agent::ALL.into_iter().filter(|agent| home.join(trace(*agent)).is_dir()) {
+    for agent in Agent::ALL.into_iter().filter(|agent| is_used(*agent, &home)) {
         findings.push(examine(context, agent, &ground, fix));
     }
     if findings.is_empty() {
@@ -283,6 +380,11 @@ fn examine(context: &Context<'_>, agent: Agent, ground: &Ground<'_>, fix: bool) 
     let project = context.directory().unwrap_or_default();
     let project = project.as_path();
     let layer = format!("{} hooks", agent.name());
+    // What connects it may be among the settings of the project.
+    let in_project = Ground { project: Some(project), ..*ground };
+    let is_there =
+        files(agent, &in_project).iter().all(|file| settings::install(file).is_ok_and(|edit| edit.is_nothing()));
+    let ground = if is_there { &in_project } else { ground };
     let edits: Result<Vec<_>> = files(agent, ground).iter().map(settings::install).collect();
     let connected = edits.and_then(|edits| match edits.iter().all(settings::Edit::is_nothing) {
         true => Ok(true),
@@ -299,8 +401,11 @@ fn examine(context: &Context<'_>, agent: Agent, ground: &Ground<'_>, fix: bool) 
                 Finding::new(layer, State::Bad, format!("connected, but {}", silence.why)).advise(silence.advice)
             }
             (Ok(took), None) => {
-                let detail = format!("connected; a hook made a snapshot in {}", quantity::took(took));
-                Finding::new(layer, State::Good, detail)
+                let detail = format!("connected; a hook made a snapshot, and takes {}", quantity::took(took));
+                match took > TIME_MAX {
+                    true => Finding::new(layer, State::Weak, detail).advise("10 ms are enough; is the machine busy?"),
+                    false => Finding::new(layer, State::Good, detail),
+                }
             }
         },
     }

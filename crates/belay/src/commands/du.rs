@@ -31,7 +31,7 @@ Examples:
 /// Prints the cost of the store, of each workspace, and of each snapshot if asked.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.settled_home()?;
-    let du = home.du(args.why)?;
+    let du = context.ui.while_working("Weighing", || home.du(args.why))?;
     if context.ui.json {
         context.ui.print_json(&to_json(&home, &du))?;
         return Ok(ExitCode::SUCCESS);

@@ -39,7 +39,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     let only = args.snapshot.as_deref().map(|name| workspace.resolve(name)).transpose()?;
-    let mut found = workspace.find_paths(&args.pattern)?;
+    let mut found = context.ui.while_working("Searching", || workspace.find_paths(&args.pattern))?;
     if let Some(only) = &only {
         found.keep_only(only);
     }

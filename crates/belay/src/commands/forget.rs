@@ -54,10 +54,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             .untouched()
             .hint("to delete snapshots as a whole, use `belay snapshots delete`"));
     }
-    let plan = match args.everywhere {
-        true => workspace.plan_forget_everywhere(&paths)?,
-        false => workspace.plan_forget(&paths)?,
-    };
+    let plan = context.ui.while_working("Searching", || match args.everywhere {
+        true => workspace.plan_forget_everywhere(&paths),
+        false => workspace.plan_forget(&paths),
+    })?;
     if plan.snapshots.is_empty() {
         return Err(Failure::not_found("no snapshot holds any of these paths")
             .untouched()
@@ -74,7 +74,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }
         context.ui.confirm("Erase them from all of these for good? This cannot be undone.")?;
     }
-    let report = workspace.forget(&plan)?;
+    let report = context.ui.while_working("Erasing", || workspace.forget(&plan))?;
     tell(context, &plan, &report)?;
     // Whether the repository can be read is nothing that the store depends on.
     if workspace.git_refs().is_ok_and(|refs| !refs.is_empty()) {

@@ -25,8 +25,10 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// List them
+    #[command(visible_alias = "ls", after_long_help = LIST_EXAMPLES)]
     List,
     /// Remove forks; the last state of each is captured first, and a directory of its own stays
+    #[command(after_long_help = RM_EXAMPLES)]
     Rm {
         /// Their names
         #[arg(required = true, value_name = "NAME")]
@@ -37,6 +39,16 @@ enum Command {
         yes: bool,
     },
 }
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  belay forks list
+  belay forks list --json";
+
+const RM_EXAMPLES: &str = "\
+Examples:
+  belay forks rm alpha
+  belay forks rm alpha beta -y";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -16,7 +16,7 @@ use crate::ui::quantity::{count, size};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Only say what would be freed
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 }
 

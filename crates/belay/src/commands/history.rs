@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     let path = context.beneath(&workspace, &args.path)?;
-    let versions = workspace.history(&path)?;
+    let versions = context.ui.while_working("Searching", || workspace.history(&path))?;
     if versions.is_empty() {
         return Err(Failure::not_found(format!("no snapshot holds the path {}", view::relative(&path)))
             .hint("`belay find NAME` finds a name anywhere in the workspace"));

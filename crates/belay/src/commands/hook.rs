@@ -2,22 +2,32 @@
 //!
 //! It never holds an agent up: whatever goes wrong is told, remembered for the status line, and ends with success.
 
+mod worktree;
+
+use std::borrow::Cow;
 use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
 use belay_session::store::Quiet;
 use belay_session::{AgentDeed, Consent, Heard, Home, Work, Workspace};
 use serde_json::Value;
 
 use crate::agents::Agent;
-use crate::agents::word::{Said, understand};
+use crate::agents::silence::{Silence, tampered};
+use crate::agents::word::{Concern, Said, understand};
 use crate::commands::reside;
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::swift::INPUT_BYTES_MAX;
+use crate::swift::{Begun, INPUT_BYTES_MAX};
 use crate::ui::Ui;
 
+/// How long an agent waits for the first snapshot.
+const FIRST_TIME_MAX: Duration = Duration::from_millis(1000);
+/// How often one looks whether it is there.
+const FIRST_LOOK: Duration = Duration::from_millis(5);
 /// Characters of a prompt that a run is told.
 const PREVIEW_CHARS_MAX: usize = 160;
 
@@ -35,9 +45,17 @@ pub(crate) struct Args {
     /// The event, for agents that do not name it in what they say
     event: Option<String>,
 
-    /// What was read from standard input already
+    /// Nothing was said: the agent is about to give this command line to a shell
+    #[arg(long, value_name = "COMMAND", conflicts_with = "event", hide = true)]
+    shell: Option<String>,
+
+    /// Nobody waits for this: take whatever time it needs
+    #[arg(long, hide = true)]
+    patient: bool,
+
+    /// What is known already
     #[arg(skip)]
-    input: Option<Vec<u8>>,
+    begun: Option<Begun>,
 }
 
 const EXAMPLES: &str = "\
@@ -47,63 +65,191 @@ Examples:
 
 /// Takes the event in, and answers as the agent expects.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    answer(context.ui, args.agent, take_in(context, &args).map(drop))
+    let said = args.heard();
+    if let Ok(Some(Said { concern: Concern::Worktree(name), cwd, .. })) = &said {
+        return worktree::make(context, name, cwd.as_deref());
+    }
+    let deed = said.as_ref().ok().and_then(|said| Some(said.as_ref()?.word.deed.clone()));
+    let taken = said.and_then(|said| take_in(context, &args, said));
+    let unprotected = |failure: Failure| Taken {
+        problem: Some(format!("this step is not protected: {}", failure.line())),
+        news: None,
+    };
+    let Taken { problem, news } = taken.unwrap_or_else(unprotected);
+    Ok(answer(context.ui, args.agent, problem, news.zip(deed)))
+}
+
+/// What came of an event.
+#[derive(Default)]
+struct Taken {
+    /// What is wrong all the same.
+    problem: Option<String>,
+    /// What the agent should know.
+    news: Option<String>,
 }
 
 /// Takes the event in from inside a run, which records everything but what the user asked for: that it is told.
 pub(crate) fn run_inside(ui: &Ui, args: &Args, ask: &dyn Fn(&[&str]) -> Result<()>) -> Result<ExitCode> {
-    let told = args.heard().and_then(|said| match said.map(|said| said.word.deed) {
+    let said = args.heard();
+    if let Ok(Some(Said { concern: Concern::Worktree(_), .. })) = &said {
+        return Err(Failure::refused("inside a run there are no copies of the workspace"));
+    }
+    let told = said.and_then(|said| match said.map(|said| said.word.deed) {
         Some(AgentDeed::Prompt(prompt)) => {
             let preview: String = prompt.chars().take(PREVIEW_CHARS_MAX).collect();
             ask(&["snapshot", "--quiet", "--turn", &format!("--prompt={preview}")])
         }
         _ => Ok(()),
     });
-    answer(ui, args.agent, told)
+    let problem = told.err().map(|failure| format!("this step is not protected: {}", failure.line()));
+    Ok(answer(ui, args.agent, problem, None))
 }
 
-fn answer(ui: &Ui, agent: Agent, done: Result<()>) -> Result<ExitCode> {
-    let problem = done.err().map(|failure| failure.line());
+/// Answers as the agent expects; what is wrong is told to whoever reads either.
+fn answer(ui: &Ui, agent: Agent, problem: Option<String>, news: Option<(String, AgentDeed)>) -> ExitCode {
     if let Some(problem) = &problem {
-        ui.warn(format_args!("this step of the agent is not protected: {problem}"));
+        ui.warn(problem);
     }
-    let problem = problem.map(|problem| format!("belay could not protect this step: {problem}"));
-    if let Some(reply) = agent.reply(problem.as_deref()) {
+    let problem = problem.map(|problem| format!("belay: {problem}"));
+    let reply = match &news {
+        Some((news, deed)) => agent.reply_with(problem.as_deref(), Some(news), deed),
+        None => agent.reply(problem.as_deref()),
+    };
+    if let Some(reply) = reply {
         let mut out = std::io::stdout().lock();
         // An agent that does not read the answer does not need it.
         let _ = writeln!(out, "{reply}");
     }
-    Ok(ExitCode::SUCCESS)
+    ExitCode::SUCCESS
 }
 
 impl Args {
-    /// Passes on what was read from standard input already.
-    pub(crate) fn already(&mut self, input: Vec<u8>) {
-        self.input = Some(input);
+    /// The same event once more, for a process that nobody waits for.
+    fn patiently(&self) -> std::io::Result<Child> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("belay").args(["hook", self.agent.name()]).args(&self.event).arg("--patient");
+        if let Some(shell) = &self.shell {
+            command.arg("--shell").arg(shell);
+        }
+        // Whoever ends the hook's group does not end what it began.
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        if let (Some(mut input), Some(begun)) = (child.stdin.take(), &self.begun) {
+            // One that ends early says why in what it remembers.
+            let _ = input.write_all(&begun.input);
+        }
+        Ok(child)
+    }
+
+    /// Goes on from where the short way led.
+    pub(crate) fn go_on(&mut self, begun: Begun) {
+        self.begun = Some(begun);
     }
 
     /// What the agent says, if it concerns belay.
     fn heard(&self) -> Result<Option<Said>> {
-        let mut input = self.input.clone().unwrap_or_default();
-        if self.input.is_none() {
-            std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
+        if let Some(command) = &self.shell {
+            return Ok(Some(Said::shell(self.agent, command)));
         }
+        let read = || -> Result<Vec<u8>> {
+            let mut input = Vec::new();
+            std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
+            Ok(input)
+        };
+        let input = match &self.begun {
+            Some(begun) => Cow::Borrowed(&begun.input),
+            None => Cow::Owned(read()?),
+        };
         let said: Value = serde_json::from_slice(&input)
             .map_err(|error| Failure::refused("the agent did not say JSON").because(&error))?;
         Ok(understand(self.agent, self.event.as_deref(), &said))
     }
 }
 
-fn take_in(context: &Context<'_>, args: &Args) -> Result<Heard> {
-    let Some(said) = args.heard()? else { return Ok(Heard::default()) };
+/// Takes the word in.
+fn take_in(context: &Context<'_>, args: &Args, said: Option<Said>) -> Result<Taken> {
+    let Some(said) = said else { return Ok(Taken::default()) };
     let home = context.home()?;
     let workspace = open(context, &home, &said)?;
-    let heard = hear(&workspace, &said).inspect_err(|failure| {
+    if let Some(pid) = args.begun.as_ref().and_then(|begun| begun.hung) {
+        // If that cannot be written down, the step itself still can.
+        let _ = workspace.mind_hung(pid);
+    }
+    if !args.patient && args.begun.is_some() && workspace.timeline()?.latest().is_none() {
+        return Ok(Taken { problem: begin(&workspace, args)?, news: None });
+    }
+    hear(&workspace, &said).inspect_err(|failure| {
         // If even that cannot be written, what is printed has to do.
         let _ = workspace.miss(&failure.line());
     })?;
     reside::start(&workspace);
-    Ok(heard)
+    let news = workspace.take_news(&said.word);
+    let problem = match said.concern {
+        Concern::Settings { changed } if said.word.agent == Agent::Claude.name() => {
+            look_at_settings(context, &workspace, &said, changed)?
+        }
+        _ => None,
+    };
+    Ok(Taken { problem, news })
+}
+
+/// Has another process take the first snapshot, which reads everything and may take long; what to say until it is there.
+///
+/// An agent gives up on a hook after a while, and what was read by then would be read again by the next.
+fn begin(workspace: &Workspace<'_>, args: &Args) -> Result<Option<String>> {
+    let not_yet = "the first snapshot is being taken; until it is there nothing is protected";
+    let is_there = || Ok::<_, Failure>(workspace.timeline()?.latest().is_some());
+    if !workspace.is_hearing()? {
+        let mut child = args.patiently().map_err(|error| Failure::system("cannot start belay itself", &error))?;
+        let deadline = Instant::now() + FIRST_TIME_MAX;
+        loop {
+            let ended = child.try_wait()?.is_some();
+            if ended && is_there()? {
+                return Ok(None);
+            }
+            if ended || Instant::now() > deadline {
+                break;
+            }
+            std::thread::sleep(FIRST_LOOK);
+        }
+        if child.try_wait()?.is_some() {
+            let why = workspace.missed()?.map_or_else(|| "it ended early".to_owned(), |missed| missed.why);
+            return Ok(Some(format!("the first snapshot failed: {why}")));
+        }
+    }
+    if is_there()? {
+        return Ok(None);
+    }
+    // If even that cannot be written, what is printed has to do.
+    let _ = workspace.miss(not_yet);
+    Ok(Some(not_yet.to_owned()))
+}
+
+/// Looks whether belay's hooks are still in the settings of Claude Code.
+///
+/// What is not there when a session begins was perhaps never meant to be; what goes while one is under way is an alarm.
+fn look_at_settings(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    said: &Said,
+    changed: bool,
+) -> Result<Option<String>> {
+    let Some(silence) = settings_fault(context, workspace, said.cwd.as_deref()) else {
+        workspace.calm_alarm()?;
+        return Ok(None);
+    };
+    if !changed {
+        return Ok(None);
+    }
+    workspace.raise_alarm(&said.word.session, &silence.why)?;
+    Ok(Some(format!("{}: what the agent does is not protected; {}", silence.why, silence.advice)))
+}
+
+/// What is wrong with belay's hooks in the settings of Claude Code.
+pub(crate) fn settings_fault(context: &Context<'_>, workspace: &Workspace<'_>, cwd: Option<&Path>) -> Option<Silence> {
+    let home = context.environment.user_home.as_deref()?;
+    let places = [workspace.path(), cwd.unwrap_or(workspace.path())];
+    tampered(home, &places)
 }
 
 fn hear(workspace: &Workspace<'_>, said: &Said) -> Result<Heard> {

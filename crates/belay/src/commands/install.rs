@@ -10,8 +10,10 @@ use serde_json::json;
 use similar::TextDiff;
 
 use crate::agents::Agent;
-use crate::agents::plan::{Ground, files, trace};
+use crate::agents::plan::{Ground, files, program_of, trace};
 use crate::agents::settings::{self, Edit};
+use crate::agents::silence::silence;
+use crate::commands::doctor;
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::ui::quantity;
@@ -32,9 +34,18 @@ pub(crate) struct Args {
     #[arg(short = 'n', long)]
     dry_run: bool,
 
-    /// Write into the settings of this project instead of your own
+    /// Write into the settings of this project, and not into your own
     #[arg(long)]
     project: bool,
+
+    /// Let Claude Code get the copies that it works in (its worktrees) from belay: git-ignored files and dependencies included
+    #[arg(long)]
+    worktrees: bool,
+
+    /// Have every command line that Claude Code gives to a shell go through belay, which takes a snapshot first if anything
+    /// changed: also when hooks are switched off
+    #[arg(long)]
+    shell: bool,
 
     /// Do not try the hook out afterwards
     #[arg(long, hide_short_help = true)]
@@ -66,7 +77,13 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = user_home(context)?;
     let belay = program()?;
     let project = if args.project { Some(context.directory()?) } else { None };
-    let ground = Ground { home: &home, project: project.as_deref(), belay: &belay };
+    let ground = Ground {
+        home: &home,
+        project: project.as_deref(),
+        belay: &belay,
+        worktrees: args.worktrees,
+        shell: args.shell,
+    };
     let mut failed = false;
     let agents = args.which.agents(&home);
     if agents.is_empty() {
@@ -74,10 +91,17 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             "No agent that belay knows is used here; `belay run -- COMMAND` and `belay watch` protect from any other.",
         );
     }
+    let mut connected = Vec::new();
     for agent in agents {
+        if args.project && agent == Agent::Copilot {
+            context.ui.say("copilot: has no tools of a project; `belay install copilot` gives them to you everywhere");
+        }
         let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(settings::install).collect();
         match edits.and_then(|edits| apply(context, agent, edits, args.dry_run)) {
-            Ok(true) if !args.dry_run && !args.no_probe => failed |= !probe(context, agent),
+            Ok(true) if !args.dry_run && !args.no_probe => {
+                failed |= !probe(context, agent, &ground);
+                connected.push(agent);
+            }
             Ok(_) => {}
             // One agent's settings must not keep another from being connected.
             Err(failure) => {
@@ -86,17 +110,33 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             }
         }
     }
+    if !connected.is_empty() && !context.ui.json && !context.ui.quiet {
+        doctor::tell_of_the_rest(context)?;
+    }
     Ok(if failed { ExitCode::from(Kind::Refused.exit_code()) } else { ExitCode::SUCCESS })
+}
+
+impl Args {
+    /// Everything that is used here, in the settings of the project.
+    pub(crate) fn for_project() -> Args {
+        let which = Which { agents: Vec::new(), all: true };
+        Args { which, dry_run: false, project: true, worktrees: false, shell: false, no_probe: false }
+    }
 }
 
 impl Which {
     /// The agents that are meant.
     pub(crate) fn agents(&self, home: &Path) -> Vec<Agent> {
         match self.all {
-            true => Agent::ALL.into_iter().filter(|agent| home.join(trace(*agent)).is_dir()).collect(),
+            true => Agent::ALL.into_iter().filter(|agent| is_used(*agent, home)).collect(),
             false => self.agents.clone(),
         }
     }
+}
+
+/// Whether an agent is used here: it has left its directory, or can be started.
+pub(crate) fn is_used(agent: Agent, home: &Path) -> bool {
+    home.join(trace(agent)).is_dir() || crate::environment::in_path(program_of(agent)).is_some()
 }
 
 /// The user's home, in which agents keep their settings.
@@ -153,11 +193,26 @@ fn shown(edit: &Edit) -> String {
 }
 
 /// Fires a real event through the real program, in a world of its own, and looks whether a snapshot came of it.
-pub(crate) fn probe(context: &Context<'_>, agent: Agent) -> bool {
+fn probe(context: &Context<'_>, agent: Agent, ground: &Ground<'_>) -> bool {
+    let here = context.directory().unwrap_or_default();
     match try_out(agent) {
         Ok(took) => {
-            let how = if agent == Agent::Codex { "; now open Codex, run /hooks and trust belay" } else { "" };
-            context.ui.say(format_args!("{}: connected, a hook takes {}{how}", agent.name(), quantity::took(took)));
+            if took > TIME_MAX {
+                let (took, most) = (quantity::took(took), quantity::took(TIME_MAX));
+                context.ui.warn(format_args!("{}: a hook takes {took}, more than the {most} it should", agent.name()));
+            }
+            let (name, took) = (agent.name(), quantity::took(took));
+            match silence(agent, ground.home, ground.project.unwrap_or(&here)) {
+                Some(silence) if agent != Agent::Codex => {
+                    context.ui.warn(format_args!("{name}: a hook works, and will not be run: {}", silence.why));
+                    context.ui.hint(silence.advice);
+                }
+                // Nobody can have trusted what was written a moment ago.
+                Some(silence) => {
+                    context.ui.say(format_args!("{name}: connected, a hook takes {took}; now {}", silence.advice))
+                }
+                None => context.ui.say(format_args!("{name}: connected, a hook takes {took}")),
+            }
             true
         }
         Err(failure) => {
@@ -167,29 +222,40 @@ pub(crate) fn probe(context: &Context<'_>, agent: Agent) -> bool {
     }
 }
 
-/// Tells a prompt twice; returns how long the second one took.
+/// What a hook may take when nothing changed, so that nobody notices it.
+pub(crate) const TIME_MAX: Duration = Duration::from_millis(10);
+/// Calls of which the quickest counts: a machine that is busy with something else says nothing of hooks.
+const TRIES: usize = 5;
+
+/// Tells a prompt, and that a tool is about to be used after something changed; returns how long a hook takes then.
 pub(crate) fn try_out(agent: Agent) -> Result<Duration> {
     let base = tempfile::tempdir().map_err(|error| Failure::system("cannot make a directory to try in", &error))?;
     let (home, workspace) = (base.path().join("home"), base.path().join("workspace"));
-    let prepare = || -> std::io::Result<()> {
-        std::fs::create_dir(&workspace)?;
-        std::fs::write(workspace.join("file"), "probe\n")
-    };
-    prepare().map_err(|error| Failure::system("cannot make a directory to try in", &error))?;
-    let mut took = Duration::ZERO;
-    for prompt in ["one", "two"] {
-        let said = json!({ "session_id": "probe", "cwd": workspace, "prompt": prompt });
-        let begun = Instant::now();
-        let stderr = tell(agent, &home, &said.to_string())?;
-        took = begun.elapsed();
-        let list = belay(&home, &workspace, &["snapshots", "--json"])?;
-        if !list.contains(&format!("\"{prompt}\"")) {
-            return Err(
-                Failure::refused(format!("{}: a hook was fired and no snapshot came of it", agent.name())).note(stderr)
-            );
+    let cannot = |error: std::io::Error| Failure::system("cannot make a directory to try in", &error);
+    std::fs::create_dir(&workspace).map_err(cannot)?;
+    let count = || Ok::<_, Failure>(belay(&home, &workspace, &["snapshots", "--json"])?.matches("\"snap_").count());
+    let mut said = json!({ "session_id": "probe", "cwd": workspace, "prompt": "probe",
+        "tool_name": "Bash", "tool_input": { "command": "true" } });
+    let mut before = 0;
+    for (at, event) in ["UserPromptSubmit", "PreToolUse"].into_iter().enumerate() {
+        std::fs::write(workspace.join("file"), format!("probe {at}\n")).map_err(cannot)?;
+        said["tool_use_id"] = json!(format!("probe-{at}"));
+        let stderr = tell(agent, &home, event, &said.to_string())?;
+        let now = count()?;
+        if now <= before {
+            let what = format!("{}: {event} was fired and no snapshot came of it", agent.name());
+            return Err(Failure::refused(what).note(stderr));
         }
+        before = now;
     }
-    Ok(took)
+    let mut best = Duration::MAX;
+    for at in 0..TRIES {
+        said["tool_use_id"] = json!(format!("again-{at}"));
+        let begun = Instant::now();
+        tell(agent, &home, "PreToolUse", &said.to_string())?;
+        best = best.min(begun.elapsed());
+    }
+    Ok(best)
 }
 
 fn own() -> Result<Command> {
@@ -197,10 +263,10 @@ fn own() -> Result<Command> {
     Ok(Command::new(own))
 }
 
-fn tell(agent: Agent, home: &Path, said: &str) -> Result<String> {
+fn tell(agent: Agent, home: &Path, event: &str, said: &str) -> Result<String> {
     let cannot = |error: std::io::Error| Failure::system("cannot fire a hook", &error);
     let mut command = own()?;
-    command.args(["hook", agent.name(), "UserPromptSubmit"]).env("BELAY_HOME", home);
+    command.args(["hook", agent.name(), event]).env("BELAY_HOME", home);
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(cannot)?;
     if let Some(mut input) = child.stdin.take() {

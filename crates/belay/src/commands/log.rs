@@ -7,9 +7,9 @@ mod tree;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use belay_session::RunRecord;
 use belay_session::event::{Event, What};
 use belay_session::journal::{Entry, Reader};
+use belay_session::{Home, RunRecord};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -68,6 +68,9 @@ Examples:
 /// Prints the log.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.settled_home()?;
+    if let Some(events) = without_runs(context, &home, &args)? {
+        return follow::print_alone(context, &events).map(|()| ExitCode::SUCCESS);
+    }
     let run = past::find(context, &home, args.run.as_deref())?;
     let journal = home.journal(&run)?;
     let scope = Scope::of(&journal, args.command)?;
@@ -76,6 +79,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         (json, follow) => follow::print(context, &home, &run, &journal, &args, scope, follow::Style { json, follow })?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was taken back or forward in a workspace that no run has been in; none if there is a run, or nothing was.
+fn without_runs(context: &Context<'_>, home: &Home, args: &Args) -> Result<Option<Vec<Event>>> {
+    let here = past::workspace_here(context, home).filter(|_| args.run.is_none() && args.command.is_none());
+    let Some(here) = here else { return Ok(None) };
+    if home.runs()?.iter().any(|run| run.workspace == here) {
+        return Ok(None);
+    }
+    Ok(Some(home.rewinds(&here, None, None)?).filter(|events| !events.is_empty()))
 }
 
 /// Which commands are meant: all, or one with everything beneath it.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use belay_server::{Desk, serve};
+use belay_server::{Desk, Need, serve};
 use belay_session::store::{Change, Scope};
 use belay_session::{Consent, Error, Lookout, Tree, Workspace};
 
@@ -35,6 +35,11 @@ Examples:
 
 /// Answers until the input ends.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    run_inside(context, args, &[])
+}
+
+/// The same for an agent inside a run, which is not offered everything.
+pub(crate) fn run_inside(context: &Context<'_>, args: Args, denied: &[Need]) -> Result<ExitCode> {
     let home = context.home()?;
     let directory = context.directory()?;
     let sources = context.sources()?;
@@ -49,7 +54,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Ok(lookout.over(workspace))
     };
     let version = env!("CARGO_PKG_VERSION");
-    let desk = Desk { open: &open, patch: &unified, read_only: args.read_only, version };
+    let desk = Desk { open: &open, patch: &unified, read_only: args.read_only, denied, version };
     serve(&desk).map_err(|error| Failure::refused("the agent cannot be served").because(&error))?;
     Ok(ExitCode::SUCCESS)
 }

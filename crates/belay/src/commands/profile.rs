@@ -29,18 +29,35 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Action {
     /// List every profile
+    #[command(visible_alias = "ls", after_long_help = LIST_EXAMPLES)]
     List,
     /// Show a profile with all that it inherits
+    #[command(after_long_help = SHOW_EXAMPLES)]
     Show {
         /// The profile
         name: String,
     },
     /// Check a profile's file without using it
+    #[command(after_long_help = CHECK_EXAMPLES)]
     Check {
         /// The file
         file: PathBuf,
     },
 }
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  belay profile list
+  belay profile list --json";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  belay profile show claude
+  belay profile show default --json";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  belay profile check my-profile.toml";
 
 const EXAMPLES: &str = "\
 Examples:

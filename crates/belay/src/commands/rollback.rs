@@ -49,7 +49,7 @@ impl Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct How {
     /// Only show what would be done
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     pub(crate) dry_run: bool,
 
     /// Do not ask
@@ -134,6 +134,13 @@ pub(crate) fn extract(
     let target = context.directory()?.join(to);
     if fs::read_dir(&target).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(Failure::refused(format!("{} is not empty", view::path(to)))
+            .untouched()
+            .hint("name a directory that is empty or does not exist yet"));
+    }
+    if let Some(there) =
+        target.ancestors().find(|there| there.symlink_metadata().is_ok()).filter(|there| !there.is_dir())
+    {
+        return Err(Failure::refused(format!("{} is not a directory", view::path(there)))
             .untouched()
             .hint("name a directory that is empty or does not exist yet"));
     }

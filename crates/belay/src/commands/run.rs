@@ -9,12 +9,14 @@ use std::process::{Command, ExitCode, Stdio};
 
 use belay_session::event::Raw;
 use belay_session::{BackendChoice, Confinement, ConfinementEngine, Reach, suits};
-use belay_session::{Farewell, Request, RunClient, RunLimits, RunPlan, RunRecord, Workspace, is_findable};
+use belay_session::{
+    Farewell, Request, RunClient, RunLimits, RunPlan, RunRecord, Workspace, catch_signals, is_findable,
+};
 use belay_session::{parse_size, parse_span};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
-use crate::relay::{Endings, Outcome, Screen, relay};
+use crate::relay::{Endings, News, Outcome, Screen, relay, stop_on_signals};
 use crate::{profiles, summary, view};
 
 /// Run a command, and keep the way back
@@ -119,7 +121,11 @@ Examples:
 Keys: Ctrl-] three times in a row leaves the run going on without you; `belay attach` comes back.
 
 Exit codes: CMD's own; 128 and the signal's number if a signal ended it; 125 if belay itself failed;
-126 if CMD cannot be executed; 127 if it cannot be found.";
+126 if CMD cannot be executed; 127 if it cannot be found; 130 if it was interrupted before CMD began.";
+
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
 
 /// When belay itself fails.
 pub(crate) const BELAY_FAILED: u8 = 125;
@@ -180,7 +186,21 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         client.ask(&Request::Attach(size)).map_err(|error| lost(&record, &error))?;
     }
     let screen = if has_terminal { screen } else { Screen::none() };
-    let outcome = relay(client, &screen, Endings::PassOn, &mut |news| summary::tell(context, &news));
+    let meter = context.ui.meter("Snapshot");
+    let mut is_measured = false;
+    let outcome = relay(client, &screen, Endings::PassOn, &mut |news| {
+        // Each snapshot has a bar of its own, and nothing is said in the middle of one.
+        let is_progress = matches!(news, News::Progress(_));
+        if is_progress != is_measured {
+            meter.phase("Snapshot");
+            is_measured = is_progress;
+        }
+        match news {
+            News::Progress(step) => meter.take(step),
+            other => summary::tell(context, &other),
+        }
+    });
+    drop(meter);
     match outcome.map_err(|error| lost(&record, &error))? {
         Outcome::Ended(farewell) => ended(context, &workspace, &farewell),
         Outcome::Detached => {
@@ -260,9 +280,19 @@ pub(crate) fn supervised(record: &RunRecord, is_terminal: bool, detach: bool) ->
 
 fn detached(context: &Context<'_>, mut client: RunClient, record: &RunRecord) -> Result<ExitCode> {
     use belay_session::Answer;
+    // Until the run is known to go on by itself, whoever wants this command to end wants no run.
+    let listen = || -> std::io::Result<()> {
+        let clients = std::sync::Mutex::new(vec![client.another()?]);
+        stop_on_signals(catch_signals(&[SIGHUP, SIGINT, SIGTERM])?, clients.into());
+        Ok(())
+    };
+    listen().map_err(|error| Failure::system("cannot handle signals", &error))?;
+    let meter = context.ui.meter("Snapshot");
     loop {
         match client.hear_answer().map_err(|error| lost(record, &error))? {
+            Some(Answer::Progress(step)) => meter.take(step),
             Some(Answer::Started(run)) => {
+                drop(meter);
                 summary::begin(context, &run);
                 return summary::detached(context, &run).map(|()| ExitCode::SUCCESS);
             }
@@ -277,8 +307,8 @@ fn detached(context: &Context<'_>, mut client: RunClient, record: &RunRecord) ->
 pub(crate) fn ended(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &Farewell) -> Result<ExitCode> {
     if farewell.unexecuted.is_some() || farewell.run.started_at.is_none() {
         return never_began(farewell).inspect_err(|failure| context.ui.fail(failure)).or_else(|_| {
-            let code = farewell.run.exit_code().unwrap_or(BELAY_FAILED);
-            Ok(ExitCode::from(code))
+            let code = if farewell.interrupted { Kind::Interrupted.exit_code() } else { BELAY_FAILED };
+            Ok(ExitCode::from(farewell.run.exit_code().unwrap_or(code)))
         });
     }
     summary::end(context, workspace, farewell)?;
@@ -299,6 +329,9 @@ fn never_began(farewell: &Farewell) -> Result<ExitCode> {
         return Err(Failure::system(format!("{name} cannot be executed"), &error).untouched());
     }
     let why = farewell.run.because.clone().unwrap_or_else(|| "nobody knows why".to_owned());
+    if farewell.interrupted {
+        return Err(Failure::new(Kind::Interrupted, why).untouched());
+    }
     let failure = Failure::new(Kind::System, format!("the run did not begin: {why}")).untouched();
     Err(match farewell.run.confinement.ephemeral {
         true => failure

@@ -33,6 +33,13 @@ pub(crate) struct Args {
     run: Option<String>,
 }
 
+impl Args {
+    /// Whether an agent may ask for this from inside its run.
+    pub(crate) fn is_for_agents(&self) -> bool {
+        self.run.is_none()
+    }
+}
+
 const EXAMPLES: &str = "\
 Examples:
   belay show
@@ -91,7 +98,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.settled_home()?;
     let run = past::find(context, &home, args.run.as_deref())?;
     let journal = home.journal(&run)?;
-    let sight = Sight::of(&journal).map_err(belay_session::Error::from)?;
+    let mut sight = Sight::of(&journal).map_err(belay_session::Error::from)?;
+    if run.confinement.ephemeral {
+        // What is kept apart is in its layer, and no event tells of it.
+        sight.paths = run.totals.paths.unwrap_or(sight.paths);
+    }
     if context.ui.json {
         context.ui.print_json(&to_json(&home, &run, &sight))?;
         return Ok(ExitCode::SUCCESS);
@@ -182,7 +193,7 @@ fn snapshots(out: &mut Out, sight: &Sight) -> Result<()> {
         let asked = one.taken.command.map(|command| format!("#{command}")).unwrap_or_default();
         table.row(vec![
             Cell::new(printable(one.taken.snapshot.as_deref().unwrap_or_default().as_bytes()), style::ID),
-            printable(one.taken.kind.as_bytes()).into(),
+            format!("{}{}", printable(one.taken.kind.as_bytes()), if one.taken.gaps > 0 { "*" } else { "" }).into(),
             quantity::moment(one.at.timestamp()).into(),
             quantity::grouped(one.stop.saturating_sub(one.start).cast_unsigned()).into(),
             asked.into(),
@@ -190,6 +201,9 @@ fn snapshots(out: &mut Out, sight: &Sight) -> Result<()> {
     }
     writeln!(out)?;
     table.write(out)?;
+    if sight.snapshots.iter().any(|one| one.taken.gaps > 0) {
+        writeln!(out, "* lacks something that could not be captured; `belay ls ID` names it")?;
+    }
     more(out, sight.snapshots.len(), "snapshot")
 }
 
@@ -214,7 +228,9 @@ fn hints(out: &mut Out, run: &RunRecord, sight: &Sight) -> Result<()> {
     let dim = style::DIM;
     writeln!(out)?;
     if let Some(snapshot) = &run.pre_run {
-        writeln!(out, "{dim}take all of it back:   belay rollback {snapshot}{dim:#}")?;
+        let lacks = sight.snapshots.first().is_some_and(|one| one.taken.gaps > 0);
+        let all = if lacks { "take back what it has:" } else { "take all of it back:  " };
+        writeln!(out, "{dim}{all} belay rollback {snapshot}{dim:#}")?;
     }
     if sight.doers().iter().any(|(command, _)| command.is_some()) {
         writeln!(out, "{dim}take back one command: belay undo --command N --run {}{dim:#}", run.id)?;

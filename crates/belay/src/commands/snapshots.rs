@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::{Backend, GitRef, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace};
+use belay_session::{
+    Backend, GitRef, Kind, PrunePlan, PruneRule, Pruned, SNAPSHOT_REFS, Snapshot, Timeline, Workspace,
+};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -27,8 +29,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
+    #[command(visible_alias = "ls")]
     List(ListArgs),
     Prune(PruneArgs),
+    #[command(visible_alias = "rm")]
     Delete(DeleteArgs),
 }
 
@@ -82,7 +86,7 @@ struct PruneArgs {
     budget: Option<u64>,
 
     /// Only show what would be deleted
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask
@@ -99,7 +103,7 @@ struct DeleteArgs {
     snapshots: Vec<String>,
 
     /// Only show what would be deleted
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask
@@ -135,6 +139,9 @@ const DELETE_EXAMPLES: &str = "\
 Examples:
   belay snapshots delete before-refactor
   belay snapshots delete snap_k8m2p1 snap_v7n4q9 -y";
+
+/// Characters of what a snapshot was taken for.
+const FOR_CHARS_MAX: usize = 50;
 
 /// Lists, prunes or deletes.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
@@ -232,7 +239,7 @@ fn footer(timeline: &Timeline, shown: usize) -> String {
 }
 
 fn write_table(out: &mut dyn Write, shown: &[&Snapshot], long: bool, now: Timestamp) -> Result<()> {
-    const SHORT: &[&str] = &["ID", "TYPE", "SIZE", "CREATED", "CP", "LABEL"];
+    const SHORT: &[&str] = &["ID", "TYPE", "SIZE", "CREATED", "CP", "LABEL", "FOR"];
     const LONG: &[&str] = &["NUMBER", "ID", "TYPE", "SIZE", "CREATED", "CP", "FILES", "BYTES", "LABEL", "DESCRIPTION"];
     let mut table = Table::new(if long { LONG } else { SHORT });
     for snapshot in shown {
@@ -244,7 +251,22 @@ fn write_table(out: &mut dyn Write, shown: &[&Snapshot], long: bool, now: Timest
 fn short_row(snapshot: &Snapshot, now: Timestamp) -> Vec<Cell> {
     let [id, kind, size] = first_cells(snapshot);
     let created = quantity::age(snapshot.created_at, now);
-    vec![id, kind, size, created.into(), checkpoint(snapshot), text(snapshot.label.as_deref())]
+    let what = asked_for(snapshot);
+    vec![id, kind, size, created.into(), checkpoint(snapshot), text(snapshot.label.as_deref()), text(what.as_deref())]
+}
+
+/// The turn that a snapshot begins, by the name that it is undone by, or the tool call that it belongs to.
+fn asked_for(snapshot: &Snapshot) -> Option<String> {
+    let why = snapshot.cause.trigger.as_deref().unwrap_or_default();
+    let cut = |text: String| match text.chars().count() > FOR_CHARS_MAX {
+        true => text.chars().take(FOR_CHARS_MAX - 1).chain(['…']).collect(),
+        false => text,
+    };
+    match (snapshot.kind, snapshot.cause.turn) {
+        (Kind::Turn, Some(turn)) => Some(cut(format!("@turn-{turn} {why}"))),
+        (Kind::Tool, _) => Some(cut(why.to_owned())),
+        _ => None,
+    }
 }
 
 fn long_row(snapshot: &Snapshot) -> Vec<Cell> {
@@ -293,7 +315,7 @@ fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> 
         (_, Some(span), _) => PruneRule::OlderThan(span),
         (_, _, budget) => PruneRule::Budget(budget.unwrap_or(u64::MAX)),
     };
-    let plan = workspace.plan_prune(rule)?;
+    let plan = context.ui.while_working("Weighing", || workspace.plan_prune(rule))?;
     if args.dry_run || plan.delete.is_empty() {
         let would = Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes };
         return tell_pruned(context, &plan, &would, true);
@@ -303,7 +325,7 @@ fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> 
         context.ui.say(format_args!("Would delete: {}", view::ids(&plan.delete)));
         context.ui.confirm(&format!("Delete {gone} for good?"))?;
     }
-    let pruned = workspace.prune(&plan)?;
+    let pruned = context.ui.while_working("Deleting", || workspace.prune(&plan))?;
     tell_pruned(context, &plan, &pruned, false)
 }
 
@@ -315,7 +337,7 @@ fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -
             gone.push(snapshot);
         }
     }
-    let plan = workspace.plan_delete(gone)?;
+    let plan = context.ui.while_working("Weighing", || workspace.plan_delete(gone))?;
     if args.dry_run {
         return tell_deleted(
             context,
@@ -328,7 +350,7 @@ fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -
         context.ui.confirm(&format!("Delete {} for good?", view::ids(&plan.delete)))?;
     }
     let ids: Vec<String> = plan.delete.iter().map(|snapshot| snapshot.id.clone()).collect();
-    let pruned = workspace.delete(&ids)?;
+    let pruned = context.ui.while_working("Deleting", || workspace.delete(&ids))?;
     if pruned.deleted.is_empty() {
         return Err(Failure::not_found("they were deleted by somebody else in the meantime"));
     }

@@ -21,13 +21,18 @@ use crate::{past, summary};
 pub(crate) struct Args {
     /// Name every changed and every unprotected path, instead of the first few
     #[arg(short, long)]
-    all: bool,
+    pub(crate) all: bool,
+
+    /// Only name what changed, a letter and a path a line
+    #[arg(short, long)]
+    pub(crate) short: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   belay status
   belay status --all
+  belay status --short
   belay status --json | jq .changed
 
 Letters:
@@ -56,12 +61,20 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.warn(format_args!("{} is damaged at byte {}: {}", damage.file, damage.offset, damage.detail));
     }
     let mut out = context.ui.paged();
+    if args.short {
+        let mut lines = changes::collapse(status.changes.iter().map(changes::Line::from));
+        lines.try_for_each(|line| writeln!(out, "{} {}", view::letter(line.what), line.name()))?;
+        out.finish()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let lines_max = if args.all { usize::MAX } else { LINES_MAX };
     write(&mut out, &workspace, &status, lines_max)?;
     write_runs(&mut out, &home, &runs)?;
     write_outlived(&mut out, &outlived)?;
     write_uncaptured(&mut out, &status.uncaptured, lines_max)?;
-    write_unprotected(&mut out, &status.unprotected, status.uncaptured.is_empty(), lines_max)?;
+    write_unguarded(&mut out, &status)?;
+    let is_all = status.uncaptured.is_empty() && unguarded(&status).is_none();
+    write_unprotected(&mut out, &status.unprotected, is_all, lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
     write_budget(&mut out, &status.budget)?;
     out.finish()?;
@@ -120,6 +133,10 @@ fn write_runs(out: &mut Out, home: &Home, runs: &[RunRecord]) -> Result<()> {
         writeln!(out, "  {}", summary::in_force(run, protection))?;
         if let Some(weaker) = summary::weaker(protection) {
             writeln!(out, "  weaker than it could be: {weaker}")?;
+        }
+        let caution = style::CAUTION;
+        for why in summary::unprotected(protection) {
+            writeln!(out, "  {caution}not protected:{caution:#} {why}")?;
         }
         write_troubles(out, home, run, protection)?;
     }
@@ -201,6 +218,27 @@ fn write_changes(out: &mut Out, status: &Status, lines_max: usize) -> Result<()>
     more(out, lines.count(), 0)
 }
 
+/// Why what is there is not protected, whatever the settings include.
+fn unguarded(status: &Status) -> Option<String> {
+    if let Some(origin) = &status.disabled {
+        return Some(format!(
+            "nothing that changes from now on: snapshots.disabled ({})",
+            escape::printable(origin.as_bytes())
+        ));
+    }
+    let Some(base) = &status.base else { return Some("nothing yet: there is no snapshot to go back to".to_owned()) };
+    let lacking = count(base.gaps, "path");
+    base.is_partial().then(|| format!("all but {lacking} that {0} lacks; `belay ls {0}` names them", base.id))
+}
+
+fn write_unguarded(out: &mut Out, status: &Status) -> Result<()> {
+    let caution = style::CAUTION;
+    match unguarded(status) {
+        Some(why) => heading(out, "Protected", &format!("{caution}{why}{caution:#}")),
+        None => Ok(()),
+    }
+}
+
 fn write_unprotected(out: &mut Out, unprotected: &[Unprotected], is_all: bool, lines_max: usize) -> Result<()> {
     if unprotected.is_empty() {
         return if is_all { heading(out, "Protected", "everything") } else { Ok(()) };
@@ -269,6 +307,7 @@ fn to_json(workspace: &Workspace<'_>, status: &Status) -> Value {
         "base": status.base.as_ref().map(view::snapshot_json),
         "rewound_at": status.rewound_at.map(|at| at.to_string()),
         "untrusted": ignored,
+        "disabled": status.disabled,
         "unprotected": status.unprotected.iter().map(unprotected_json).collect::<Vec<_>>(),
         "budget": {
             "used_bytes": status.budget.used_bytes,

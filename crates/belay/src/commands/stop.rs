@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use belay_session::{Answer, Request, Resident, RunClient, RunRecord, Told, Want};
+use belay_session::{Answer, Request, Resident, RunClient, RunRecord, Told, Unheard, Want, end_hung};
 use serde_json::json;
 
 use crate::context::Context;
@@ -83,12 +83,22 @@ fn end_helper(context: &Context<'_>) -> Result<ExitCode> {
     let directory = context.directory()?;
     let none = || Failure::not_found("no helper answers hooks here").untouched();
     let ask = |want: Want| {
-        let mut helper = Resident::near(&context.environment.home, &directory).ok_or_else(none)?;
-        let letter = swift::letter(&context.environment, directory.clone(), want);
-        helper.ask(&letter).map_err(|error| Failure::system("the helper does not answer", &error))
+        let Some(mut helper) = Resident::near(&context.environment.home, &directory)? else { return Ok(None) };
+        helper.ask(&swift::letter(&context.environment, directory.clone(), want)).map(Some)
     };
-    let Told::Standing(standing) = ask(Want::Standing)? else { return Err(none()) };
-    ask(Want::Leave)?;
+    let standing = match ask(Want::Standing).and_then(|told| ask(Want::Leave).map(|_| told)) {
+        Ok(Some(Told::Standing(standing))) => standing,
+        Ok(_) => return Err(none()),
+        Err(Unheard::Hangs(Some(pid))) if end_hung(pid) => {
+            context.ui.say(format_args!("Ended the helper, process {pid}, which did not answer."));
+            return Ok(ExitCode::SUCCESS);
+        }
+        Err(Unheard::Hangs(pid)) => {
+            let which = pid.map(|pid| format!(", process {pid},")).unwrap_or_default();
+            return Err(Failure::refused(format!("the helper{which} does not answer and cannot be ended")));
+        }
+        Err(Unheard::Broken(error)) => return Err(Failure::system("the helper does not answer", &error)),
+    };
     let process = format!("/proc/{}", standing.pid);
     let deadline = Instant::now() + PATIENCE;
     // What it has begun it finishes first.

@@ -36,7 +36,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = user_home(context)?;
     let belay = program()?;
     let project = if args.project { Some(context.directory()?) } else { None };
-    let ground = Ground { home: &home, project: project.as_deref(), belay: &belay };
+    let ground = Ground { home: &home, project: project.as_deref(), belay: &belay, worktrees: true, shell: true };
     let mut failed = false;
     for agent in args.which.agents(&home) {
         let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(settings::uninstall).collect();

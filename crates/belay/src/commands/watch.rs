@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
-use belay_session::{Answer, Request, RunClient, RunPlan, RunRecord, catch_signals};
+use belay_session::{Answer, RunClient, RunPlan, RunRecord, catch_signals};
 
 use crate::commands::run::supervised;
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
+use crate::relay::stop_on_signals;
 use crate::ui::quantity;
 use crate::{summary, view};
 
@@ -51,6 +53,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let here = context.directory()?;
     let directories = if args.directories.is_empty() { vec![PathBuf::new()] } else { args.directories };
+    let clients: Arc<Mutex<Vec<RunClient>>> = Arc::default();
+    let cannot = |error: std::io::Error| Failure::system("cannot handle signals", &error);
+    // From the first on: what is stopped while its snapshot is taken does not begin.
+    stop_on_signals(catch_signals(&[SIGHUP, SIGINT, SIGTERM]).map_err(cannot)?, Arc::clone(&clients));
     let mut watches = Vec::new();
     for directory in directories {
         let workspace = context.workspace_or_new(&home, &here.join(directory), false)?;
@@ -61,7 +67,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }
         let record = workspace.create_run(&RunPlan::default())?;
         let mut client = supervised(&record, true, true)?;
-        let record = await_start(&mut client, &record)?;
+        clients.lock().expect("no holder panics").push(client.another().map_err(cannot)?);
+        let record = await_start(context, &mut client, &record)?;
         summary::begin(context, &record);
         watches.push((record, client));
     }
@@ -74,11 +81,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     attend(context, watches)
 }
 
-fn await_start(client: &mut RunClient, record: &RunRecord) -> Result<RunRecord> {
+fn await_start(context: &Context<'_>, client: &mut RunClient, record: &RunRecord) -> Result<RunRecord> {
+    let meter = context.ui.meter("Snapshot");
     let gone = |error: std::io::Error| Failure::system(format!("{} cannot be reached", record.id), &error);
     while let Some(answer) = client.hear_answer().map_err(gone)? {
         match answer {
+            Answer::Progress(step) => meter.take(step),
             Answer::Started(run) => return Ok(*run),
+            Answer::Ended(farewell) if farewell.interrupted => {
+                return Err(Failure::new(Kind::Interrupted, "interrupted before the watch began").untouched());
+            }
             Answer::Ended(farewell) => {
                 let why = farewell.run.because.unwrap_or_else(|| "nobody knows why".to_owned());
                 return Err(Failure::new(Kind::System, format!("the watch did not begin: {why}")).untouched());
@@ -94,20 +106,7 @@ fn attend(context: &Context<'_>, mut watches: Vec<(RunRecord, RunClient)>) -> Re
     if watches.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
-    let cannot = |error: std::io::Error| Failure::system("cannot handle signals", &error);
-    let mut signals = catch_signals(&[SIGHUP, SIGINT, SIGTERM]).map_err(cannot)?;
     context.ui.say("Watching; Ctrl-C ends it.");
-    let clients: Result<Vec<RunClient>, std::io::Error> = watches.iter().map(|(_, client)| client.another()).collect();
-    let mut clients = clients.map_err(cannot)?;
-    std::thread::spawn(move || {
-        let mut byte = [0];
-        while std::io::Read::read_exact(&mut signals, &mut byte).is_ok() {
-            if i32::from(byte[0]) == SIGHUP {
-                std::process::exit(0);
-            }
-            clients.iter_mut().for_each(|client| drop(client.ask(&Request::Stop { now: false })));
-        }
-    });
     for (record, client) in &mut watches {
         loop {
             match client.hear_answer() {
@@ -115,6 +114,7 @@ fn attend(context: &Context<'_>, mut watches: Vec<(RunRecord, RunClient)>) -> Re
                     let snapshots = quantity::count(farewell.run.totals.snapshots, "snapshot");
                     let changes = quantity::count(farewell.paths, "path");
                     context.ui.say(format_args!("{} ended: {changes} changed, {snapshots}", record.id));
+                    summary::warn_of_gaps(context, &farewell);
                     break;
                 }
                 Ok(Some(_)) => {}

@@ -49,6 +49,7 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ConfigSyntax { .. }
         | Error::ConfigKey { .. }
         | Error::ConfigValue { .. } => Kind::Usage,
+        Error::RunInterrupted => Kind::Interrupted,
         Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::TooNew { .. } => Kind::Damaged,
         Error::Journal(JournalError::Query(_) | JournalError::Form(_)) => Kind::Usage,
         Error::Journal(JournalError::Missing(_)) => Kind::NotFound,
@@ -131,6 +132,9 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NothingTo("redo") => failure.hint("only an undo can be redone, until the next rollback"),
         Error::NothingTo(_) | Error::SafetyGone { .. } => {
             failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
+        }
+        Error::UnknownCommand { count: 0, .. } => {
+            failure.hint("that run recorded no commands; `belay runs` lists others")
         }
         Error::UnknownCommand { count, .. } => {
             failure.hint(format!("its commands are numbered from 1 to {count}; `belay log` shows them"))

@@ -1,9 +1,11 @@
 //! A progress bar for work that passes a second; before that, and without a terminal, it only counts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use belay_session::Step;
 use belay_session::store::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -89,6 +91,44 @@ impl Meter {
         *phase = Phase::new(verb);
         self.entries.reset(0);
         self.bytes.reset(0);
+    }
+
+    /// Does work that counts nothing; if it takes long, whoever waits sees for how long.
+    pub(crate) fn beside<T>(&self, work: impl FnOnce() -> T) -> T {
+        if !self.visible {
+            return work();
+        }
+        std::thread::scope(|scope| {
+            let (working, ended) = channel::<()>();
+            scope.spawn(move || {
+                while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                    self.show_time();
+                }
+            });
+            let done = work();
+            drop(working);
+            done
+        })
+    }
+
+    fn show_time(&self) {
+        let mut phase = self.phase.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = phase.began.elapsed();
+        if elapsed >= PATIENCE {
+            let verb = phase.verb;
+            let bar = phase.bar.get_or_insert_with(|| new_bar(verb));
+            bar.set_style(style(false));
+            bar.set_message(format!("for {} s", elapsed.as_secs()));
+            bar.tick();
+        }
+    }
+
+    /// Takes in how much further somebody else is.
+    pub(crate) fn take(&self, step: Step) {
+        if let Some((entries, bytes)) = step.whole {
+            self.guess(entries, bytes);
+        }
+        self.advance(step.entries, step.bytes);
     }
 
     fn show(&self) {

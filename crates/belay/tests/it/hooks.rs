@@ -28,7 +28,9 @@ fn claude(world: &mut World, event: &str, more: Value) -> Ran {
     let more = more.as_object().expect("an object").clone();
     said.as_object_mut().expect("an object").extend(more);
     let ran = tell(world, "claude", &said);
-    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{said}");
+    // It says something only after a rollback, and that to the agent alone.
+    let is_quiet = ran.stdout.is_empty() || ran.stdout.contains("the user took changes in this workspace back");
+    assert!(is_quiet && (ran.code, ran.stderr.as_str()) == (0, ""), "{said}: {ran}");
     ran
 }
 
@@ -251,4 +253,116 @@ fn the_end_of_what_never_began_is_no_run() {
     world.workspace.file("a.txt", "one\n");
     claude(&mut world, "SessionEnd", json!({"reason": "other"}));
     assert_eq!(world.ok(&["runs", "--json"]), "");
+}
+
+/// The event with which Claude Code tells that its settings were changed.
+fn config_change(world: &mut World) -> Ran {
+    let settings = world.workspace.base().join(".claude/settings.json");
+    let said = json!({"session_id": "s1", "cwd": world.workspace.path(), "hook_event_name": "ConfigChange",
+        "source": "user_settings", "file_path": settings});
+    tell(world, "claude", &said)
+}
+
+#[test]
+fn whoever_takes_the_hooks_out_raises_an_alarm_until_they_are_back() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let settings = world.workspace.base().join(".claude/settings.json");
+    world.ok(&["install", "claude", "--no-probe"]);
+    let installed = std::fs::read_to_string(&settings).unwrap();
+    prompt(&mut world, "p1", "be nice");
+    assert_eq!(config_change(&mut world).stdout, "", "a change of something else is no alarm");
+
+    let mut without: Value = serde_json::from_str(&installed).unwrap();
+    without["hooks"].as_object_mut().unwrap().remove("PreToolUse");
+    std::fs::write(&settings, without.to_string()).unwrap();
+    let ran = config_change(&mut world);
+    assert_eq!(ran.code, 0);
+    let told: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let message = told["systemMessage"].as_str().expect("a message to the user");
+    assert!(message.contains("belay's hooks were taken out of Claude Code's settings (PreToolUse)"), "{message}");
+    let line = status_line(&mut world, "s1");
+    assert!(
+        line.contains("not protected") && line.contains("PreToolUse") && line.contains("belay install claude"),
+        "{line}"
+    );
+    assert!(world.ok(&["log"]).contains("taken out of Claude Code's settings"), "the record says so as well");
+    prompt(&mut world, "p2", "go on");
+    assert!(status_line(&mut world, "s1").contains("not protected"), "a snapshot is no reason to be calm");
+
+    std::fs::write(&settings, "{ \"disableAllHooks\": true }").unwrap();
+    assert!(config_change(&mut world).stdout.contains("disableAllHooks"));
+    std::fs::write(&settings, installed).unwrap();
+    assert!(!status_line(&mut world, "s1").contains("not protected"));
+    claude(&mut world, "SessionStart", json!({"source": "startup"}));
+    std::fs::write(&settings, "{}").unwrap();
+    assert!(!status_line(&mut world, "s1").contains("not protected"), "the alarm was over; `belay doctor` looks");
+}
+
+#[test]
+fn a_copy_for_an_agent_is_a_fork_with_what_git_leaves_out() {
+    let mut world = World::new();
+    world.workspace.dir(".git").file(".gitignore", ".env\n").file(".env", "secret\n").file("a.txt", "dirty\n");
+    let settings = world.workspace.base().join(".claude/settings.json");
+    world.ok(&["install", "claude", "--no-probe"]);
+    assert!(!std::fs::read_to_string(&settings).unwrap().contains("WorktreeCreate"), "nobody gets it unasked");
+    world.ok(&["install", "claude", "--no-probe", "--worktrees"]);
+    assert!(std::fs::read_to_string(&settings).unwrap().contains("WorktreeCreate"));
+    prompt(&mut world, "p1", "work apart");
+    let said = json!({"session_id": "s1", "cwd": world.workspace.path(), "hook_event_name": "WorktreeCreate", "name": "feature/x"});
+    let ran = tell(&mut world, "claude", &said);
+    assert_eq!(ran.code, 0, "{ran}");
+    let path = std::path::PathBuf::from(ran.raw().trim_end());
+    assert!(path.is_absolute() && ran.raw().lines().count() == 1, "{ran}");
+    assert_eq!(std::fs::read_to_string(path.join(".env")).unwrap(), "secret\n");
+    assert_eq!(std::fs::read_to_string(path.join("a.txt")).unwrap(), "dirty\n");
+    let second = tell(&mut world, "claude", &said);
+    assert_ne!(second.raw(), ran.raw(), "a name that is taken gets a number");
+
+    std::fs::write(path.join("a.txt"), "worked on\n").unwrap();
+    let gone = json!({"session_id": "s1", "cwd": world.workspace.path(), "hook_event_name": "WorktreeRemove", "worktree_path": path});
+    assert_eq!(tell(&mut world, "claude", &gone).stderr, "");
+    let kept = world.ok(&["-C", path.to_str().unwrap(), "cat", "@latest", "a.txt"]);
+    assert_eq!(kept, "worked on\n", "what is about to go was captured");
+    world.ok(&["pick", "feature-x", "-y"]);
+    assert_eq!(world.read("a.txt"), "worked on\n");
+    world.ok(&["uninstall", "claude"]);
+    assert!(!settings.exists() || !std::fs::read_to_string(&settings).unwrap().contains("belay"));
+}
+
+#[test]
+fn a_shell_that_goes_through_belay_captures_what_no_hook_told() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    world.ok(&["install", "claude", "--no-probe", "--shell"]);
+    let settings: Value =
+        serde_json::from_str(&std::fs::read_to_string(world.workspace.base().join(".claude/settings.json")).unwrap())
+            .unwrap();
+    let shell = std::path::PathBuf::from(settings["env"]["CLAUDE_CODE_SHELL_PREFIX"].as_str().expect("a path"));
+    assert_eq!(shell.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    world.snapshot();
+    let snapshots = |world: &mut World| world.json(&["snapshots"])["snapshots"].as_array().map_or(0, Vec::len);
+    let run = |world: &World, script: &str| {
+        let mut command = Command::new(&shell);
+        command
+            .env("BELAY_HOME", world.workspace.home())
+            .env("HOME", world.workspace.base())
+            .env_remove("XDG_DATA_HOME");
+        command.arg(script).current_dir(world.workspace.path()).output().expect("a shell starts")
+    };
+    let ran = run(&world, "echo \"$0 it's\"; echo two > a.txt; exit 7");
+    assert_eq!((ran.status.code(), String::from_utf8_lossy(&ran.stdout).as_ref()), (Some(7), "bash it's\n"));
+    assert_eq!(snapshots(&mut world), 1, "nothing had changed before it");
+    run(&world, "rm a.txt");
+    assert_eq!(snapshots(&mut world), 2, "what it removed was captured first");
+    assert_eq!(world.ok(&["cat", "@latest", "a.txt"]), "two\n");
+    let list = world.json(&["snapshots"]).to_string();
+    assert!(list.contains("shell: rm a.txt"), "{list}");
+    // Without belay it is a shell all the same.
+    let text = std::fs::read_to_string(&shell).unwrap();
+    std::fs::write(&shell, text.replace(env!("CARGO_BIN_EXE_belay"), "/gone/belay")).unwrap();
+    assert_eq!(run(&world, "echo still").stdout, b"still\n");
+    world.ok(&["uninstall", "claude"]);
+    assert!(!shell.exists());
 }

@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
+use serde_json::json;
+
 use crate::jailed::has_namespaces;
+use crate::mcp_client::Client;
 use crate::running::records;
 use crate::world::{Ran, World};
 
@@ -240,4 +243,109 @@ fn what_is_refused_is_written_down_with_the_command_that_asked() {
     let rows = world.ok(&["sql", "@latest", "select count(*), min(call), max(errno) from denials"]);
     assert!(rows.contains('4') && rows.contains("unshare"), "{rows}");
     assert_eq!(world.belay(&["audit", "verify"]).code, 0);
+}
+
+/// Talks to `belay mcp` as an agent that was started by `belay run` would.
+fn client_inside(world: &World, flags: &[&str]) -> Client {
+    let words = [&["run", "-q"], flags, &["--", "sh", "-c", "exec belay mcp"]].concat();
+    Client::greet(world.command(&words), "2025-11-25").0
+}
+
+#[test]
+fn an_agent_in_its_jail_has_the_tools_and_never_those_that_remove_history() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "one\n");
+    let mut client = client_inside(&world, &["--isolation", "jail", "--profile", "claude"]);
+    let tools = client.ask("tools/list", json!({}));
+    let names: Vec<&str> =
+        tools["result"]["tools"].as_array().unwrap().iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"snapshots_create") && names.contains(&"snapshot_diff"), "{names:?}");
+    assert!(!names.contains(&"snapshots_delete") && !names.contains(&"snapshots_compact"), "{names:?}");
+    client.ok("snapshots_create", json!({"name": "mine"}));
+    let (_, list) = client.ok("snapshots_list", json!({}));
+    assert_eq!(list["checkpoints"][0]["name"], json!("mine"));
+    world.workspace.file("a", "two\n");
+    client.ok("snapshots_revert", json!({"path": "a", "checkpoint": "mine"}));
+    assert_eq!(world.read("a"), "one\n");
+    let refused = client.ask("tools/call", json!({"name": "snapshots_delete", "arguments": {"checkpoint": "mine"}}));
+    let why = refused["error"]["message"].as_str().unwrap_or_default();
+    assert!(why.contains("inside a run"), "{refused}");
+    let (_, well) = client.end();
+    assert!(well, "the run ends with its server");
+    assert!(world.ok(&["snapshots"]).contains("mine"));
+}
+
+#[test]
+fn tools_in_a_jail_show_nothing_that_is_hidden_and_touch_nothing_that_is_kept_apart() {
+    if !has_namespaces() {
+        return;
+    }
+    let world = World::new();
+    world.workspace.file(".env", "SECRET=1\n");
+    let offered = |flags: &[&str]| {
+        let mut client = client_inside(&world, flags);
+        let tools = client.ask("tools/list", json!({})).to_string();
+        client.end();
+        tools
+    };
+    let hidden = offered(&["--isolation", "jail", "--hide", ".env"]);
+    assert!(!hidden.contains("snapshot_diff") && !hidden.contains("belay_blame"), "{hidden}");
+    assert!(hidden.contains("snapshots_create"), "{hidden}");
+    let apart = offered(&["--ephemeral"]);
+    assert!(!apart.contains("snapshot_restore") && !apart.contains("snapshots_create"), "{apart}");
+    assert!(apart.contains("snapshots_list"), "{apart}");
+    let ran =
+        world.command(&["run", "-q", "--isolation", "jail", "--", "sh", "-c", "belay -C / mcp"]).output().unwrap();
+    assert_eq!(ran.status.code(), Some(4), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn what_reads_is_answered_inside_and_the_status_line_too() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "one\n");
+    world.ok(&["snapshot", "-q", "-l", "before"]);
+    let script = "belay cat before a && belay ls before && belay history a | grep -c new && belay blame a | grep one \
+                  && belay changes | grep -c Nothing && belay show | grep -c protection && belay statusline";
+    let ran = inside(&mut world, &["-q"], script);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stdout.contains("belay: "), "{ran}");
+    let ran = inside(&mut world, &["-q", "--hide", "a"], "belay cat before a; belay blame a");
+    assert!(ran.code == 4 && !ran.stdout.contains("one"), "{ran}");
+    let ran = inside(&mut world, &["-q"], "belay show run_00000000");
+    assert_eq!(ran.code, 4, "{ran}");
+}
+
+#[test]
+fn a_hook_finds_belay_at_the_path_that_it_was_installed_with() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "one\n");
+    // Where no profile grants anything.
+    let place = world.workspace.base().join("opt");
+    std::fs::create_dir(&place).unwrap();
+    let own = place.join("belay");
+    std::fs::copy(env!("CARGO_BIN_EXE_belay"), &own).unwrap();
+    std::fs::write(place.join("other"), "secret").unwrap();
+    let script = format!("{0} statusline && ! cat {1}/other && ! rm {0}", own.display(), place.display());
+    let mut command = Command::new(&own);
+    for (name, value) in world.command(&[]).get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.args(["run", "-q", "--isolation", "jail", "--", "sh", "-c", &script]);
+    let ran = world.ran({
+        command.current_dir(world.workspace.path());
+        command
+    });
+    assert_eq!(ran.code, 0, "{ran}");
 }

@@ -2,9 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::world::World;
 
@@ -51,6 +51,37 @@ fn claude_is_connected_once_and_disconnected_without_a_trace() {
     world.ok(&["uninstall", "claude"]);
     assert_eq!(read(&world, ".claude/settings.json"), SETTINGS);
     assert_eq!(read(&world, ".claude.json"), "{\"numStartups\": 7}");
+    assert!(!place(&world, ".claude/settings.json.belay-backup").exists(), "nor does what it says twice");
+}
+
+#[test]
+fn what_was_not_there_goes_again_and_what_somebody_changed_meanwhile_stays() {
+    let mut world = World::new();
+    world.ok(&["install", "claude", "gemini", "--no-probe"]);
+    world.ok(&["uninstall", "claude", "gemini"]);
+    for name in [".claude.json", ".claude/settings.json", ".gemini/settings.json"] {
+        assert!(!place(&world, name).exists(), "{name}");
+        assert!(!place(&world, &format!("{name}.belay-backup")).exists(), "{name}");
+    }
+    fs::write(place(&world, ".gemini/settings.json"), "").unwrap();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    world.ok(&["install", "claude", "gemini", "--no-probe"]);
+    let with = read(&world, ".claude/settings.json").replace("  // My model.\n", "");
+    fs::write(place(&world, ".claude/settings.json"), with).unwrap();
+    world.ok(&["uninstall", "claude", "gemini"]);
+    assert_eq!(read(&world, ".gemini/settings.json"), "");
+    let left = read(&world, ".claude/settings.json");
+    assert!(!left.contains("My model") && left.contains("// Ours at work.") && !left.contains("belay"), "{left}");
+}
+
+#[test]
+fn settings_that_claude_code_does_not_read_are_named() {
+    let mut world = World::new();
+    fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
+    let ran = world.belay(&["install", "claude"]);
+    assert!(ran.stderr.contains("will not be run: Claude Code reads nothing of"), "{ran}");
+    let doctor = world.belay(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.stdout.contains("comments or odd commas"), "{doctor}");
 }
 
 #[test]
@@ -148,7 +179,7 @@ fn the_doctor_proves_what_works_and_connects_what_does_not() {
     assert!(ran.stdout.contains("gemini hooks  missing  not connected"), "{ran}");
     assert_eq!(ran.code, 1, "{ran}");
     let fixed = world.belay(&["doctor", "--fix"]);
-    assert!(fixed.stdout.contains("gemini hooks  works  connected; a hook made a snapshot"), "{fixed}");
+    assert!(fixed.stdout.contains("connected; a hook made a snapshot"), "{fixed}");
     let settings = "{ \"disableAllHooks\": true }";
     fs::write(place(&world, ".claude/settings.json"), settings).unwrap();
     let silenced = world.belay(&["doctor", "--fix"]);
@@ -203,5 +234,95 @@ fn the_doctor_knows_what_codex_does_not_trust_yet() {
     }
     fs::write(place(&world, ".codex/config.toml"), config).unwrap();
     let ran = world.belay(&["doctor"]);
-    assert!(ran.stdout.contains("codex hooks  works  connected; a hook made a snapshot"), "{ran}");
+    assert!(ran.stdout.contains("connected, but they were changed since Codex was told to trust them"), "{ran}");
+}
+
+#[test]
+fn what_somebody_made_of_a_server_stays_and_only_the_program_is_renewed() {
+    let mut world = World::new();
+    let base = world.workspace.base().to_owned();
+    fs::create_dir_all(base.join(".gemini")).unwrap();
+    fs::create_dir_all(base.join(".config/opencode")).unwrap();
+    fs::create_dir_all(base.join(".codex")).unwrap();
+    let narrow = json!({ "mcpServers": { "belay": { "command": "/old/belay", "args": ["mcp", "--read-only"],
+        "env": { "A": "b" } } } });
+    fs::write(base.join(".gemini/settings.json"), narrow.to_string()).unwrap();
+    let own = json!({ "mcp": { "belay": { "type": "local", "command": ["docker", "run", "belay-mcp"] } } });
+    fs::write(base.join(".config/opencode/opencode.json"), own.to_string()).unwrap();
+    world.ok(&["install", "gemini", "opencode", "codex", "--no-probe"]);
+    let settings: Value = serde_json::from_str(&read(&world, ".gemini/settings.json")).unwrap();
+    let server = &settings["mcpServers"]["belay"];
+    assert_eq!(server["args"], json!(["mcp", "--read-only"]), "{server}");
+    assert_eq!(server["env"]["A"], json!("b"));
+    assert_ne!(server["command"], json!("/old/belay"));
+    let left: Value = serde_json::from_str(&read(&world, ".config/opencode/opencode.json")).unwrap();
+    assert_eq!(left, own, "a server that is not belay's program is left alone");
+    let config = read(&world, ".codex/config.toml").replace("args = [\"mcp\"]", "args = [\"mcp\", \"--read-only\"]");
+    fs::write(base.join(".codex/config.toml"), &config).unwrap();
+    world.ok(&["install", "codex", "--no-probe"]);
+    assert_eq!(read(&world, ".codex/config.toml"), config);
+    let moved = config.replace("/belay\"", "/old/belay\"");
+    assert_ne!(moved, config);
+    fs::write(base.join(".codex/config.toml"), &moved).unwrap();
+    world.ok(&["install", "codex", "--no-probe"]);
+    assert_eq!(read(&world, ".codex/config.toml"), config, "the program is renewed, and nothing else");
+}
+
+#[test]
+fn what_is_written_for_a_project_is_written_nowhere_else() {
+    let mut world = World::new();
+    for (agent, files) in [
+        ("claude", [".claude/settings.json", ".mcp.json"]),
+        ("codex", [".codex/hooks.json", ".codex/config.toml"]),
+        ("gemini", [".gemini/settings.json"; 2]),
+        ("cursor", [".cursor/hooks.json", ".cursor/mcp.json"]),
+        ("opencode", [".opencode/plugins/belay.js", "opencode.json"]),
+        ("copilot", [".github/hooks/belay.json"; 2]),
+    ] {
+        let before = names(world.workspace.base());
+        world.ok(&["install", agent, "--project", "--no-probe"]);
+        assert_eq!(names(world.workspace.base()), before, "{agent}");
+        files.iter().for_each(|file| assert!(world.has(file), "{file}"));
+        let ran = world.belay(&["uninstall", agent, "--project"]);
+        assert_eq!(ran.code, 0, "{agent}: {ran}");
+        files.iter().for_each(|file| assert!(!world.has(file), "{file} was not there before"));
+    }
+}
+
+/// What is in a home beside belay's own and the workspace.
+fn names(home: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.retain(|name| name.starts_with('.') && name != ".local");
+    names.sort();
+    names
+}
+
+#[test]
+fn an_agent_that_can_be_started_is_used_here() {
+    let mut world = World::new();
+    let programs = world.workspace.base().join("programs");
+    fs::create_dir(&programs).unwrap();
+    fs::write(programs.join("cursor-agent"), "#!/bin/sh\n").unwrap();
+    let mut command = world.command(&["install", "--all", "--no-probe"]);
+    command.env("PATH", &programs);
+    let ran = world.ran(command);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(place(&world, ".cursor/hooks.json").exists(), "{ran}");
+    assert!(!place(&world, ".codex/hooks.json").exists(), "{ran}");
+}
+
+#[test]
+fn an_installation_fires_a_tool_call_and_shows_what_else_protects() {
+    let mut world = World::new();
+    let ran = world.belay(&["install", "gemini"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    for layer in ["landlock", "namespaces", "cgroups", "store"] {
+        assert!(ran.stderr.lines().any(|line| line.starts_with(layer)), "{layer}: {ran}");
+    }
+    let rows = world.belay(&["doctor", "--json"]).raw();
+    for layer in ["landlock", "namespaces", "cgroups", "store"] {
+        assert!(rows.contains(&format!("\"layer\":\"{layer}\"")), "{layer}: {rows}");
+    }
+    assert!(rows.contains("are free"), "the budget is shown outside of a workspace, too: {rows}");
 }

@@ -259,6 +259,76 @@ fn the_end_of_the_terminal_is_not_the_end_of_the_run() {
     assert_eq!(records(&world)[0]["state"], "ended");
 }
 
+/// The letter of a process's state, as `/proc` has it.
+fn state_of(pid: u64) -> char {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap_or(' ')
+}
+
+/// A mask of signals from a process's status.
+fn signals(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name}: {status}"));
+    u64::from_str_radix(line.trim(), 16).expect("a mask")
+}
+
+#[test]
+fn a_run_that_keys_stopped_goes_on_when_its_terminal_closes() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    let script = "echo > begun; while test ! -e go; do sleep 0.05; done; echo > later; sleep 300";
+    terminal.line(&format!("{BELAY} run -q -- sh -c '{script}'"));
+    until("it began", || world.has("begun"));
+    let command = records(&world)[0]["child"]["pid"].as_u64().expect("it has a process");
+    terminal.keys(&["C-z"]);
+    terminal.shows("Stopped");
+    until("the command is stopped", || ['T', 't'].contains(&state_of(command)));
+    world.workspace.file("go", "");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(!world.has("later"), "it goes on although it is stopped");
+    drop(terminal);
+    until("it went on", || world.has("later"));
+    assert_eq!(records(&world)[0]["state"], "running");
+    world.ok(&["stop", "--now"]);
+    assert_eq!(records(&world)[0]["state"], "ended");
+}
+
+#[test]
+fn what_stops_the_command_does_not_stop_its_supervisor_and_the_command_does_not_inherit_that() {
+    const TERMINAL_SIGNALS: [u64; 5] = [1, 3, 20, 21, 22];
+    let world = World::new();
+    world.workspace.file("a", "a");
+    let Some(terminal) = Terminal::open(&world) else { return };
+    let script = "cat /proc/self/status > status; echo > begun; exec sleep 300";
+    terminal.line(&format!("{BELAY} run -q -- sh -c '{script}'"));
+    until("it began", || world.has("begun"));
+    let born = world.read("status");
+    let record = records(&world)[0].clone();
+    let (command, supervisor) = (record["child"]["pid"].as_u64(), record["supervisor"]["pid"].as_u64());
+    let (command, supervisor) = (command.expect("it has a process"), supervisor.expect("it has a supervisor"));
+    let watched = std::fs::read_to_string(format!("/proc/{supervisor}/status")).unwrap();
+    for signal in TERMINAL_SIGNALS {
+        let has = |mask: u64| mask & 1 << (signal - 1) != 0;
+        assert!(has(signals(&watched, "SigCgt:") | signals(&watched, "SigIgn:")), "{signal} ends the supervisor");
+        assert!(!has(signals(&born, "SigIgn:") | signals(&born, "SigBlk:")), "{signal} does not reach the command");
+    }
+    terminal.keys(&["C-z"]);
+    terminal.shows("Stopped");
+    until("the command is stopped", || ['T', 't'].contains(&state_of(command)));
+    for signal in TERMINAL_SIGNALS {
+        let kill = Command::new("kill").args([format!("-{signal}"), supervisor.to_string()]).status().unwrap();
+        assert!(kill.success());
+    }
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(!['T', 't', 'Z', ' '].contains(&state_of(supervisor)), "the supervisor is stopped or gone");
+    assert!(['T', 't'].contains(&state_of(command)), "the command goes on");
+    terminal.line("clear; fg");
+    until("the command goes on", || !['T', 't'].contains(&state_of(command)));
+    terminal.keys(&["C-c"]);
+    until("it ended", || records(&world)[0]["state"] == "ended");
+    assert_eq!(records(&world)[0]["ended"]["signal"], 2);
+}
+
 #[test]
 fn a_run_in_the_background_of_a_shell_goes_on() {
     let world = World::new();

@@ -1,6 +1,6 @@
 //! Runs of the size that agents really make: every command and every final file is accounted for against a record that is not ours.
 //!
-//! `cargo xtask large` runs them in full size; elsewhere some are a sample.
+//! `cargo xtask large` runs them in full size, `cargo xtask large 10` in a tenth of it; elsewhere some are a sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,9 +11,10 @@ use belay_testkit::skip;
 
 use crate::world::World;
 
-/// The full size, or that of a sample.
+/// The full size, or so many hundredths of it, or that of a sample.
 fn size(full: usize, sample: usize) -> usize {
-    if std::env::var_os("BELAY_TESTS_FULL").is_some() { full } else { sample }
+    let percent = std::env::var("BELAY_LARGE_PERCENT").ok().and_then(|percent| percent.parse::<usize>().ok());
+    percent.map_or(sample, |percent| (full * percent / 100).max(sample))
 }
 
 /// One number that the record of the latest run gives.

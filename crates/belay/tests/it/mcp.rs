@@ -241,3 +241,54 @@ fn tools_are_described_for_a_model() {
         }
     }
 }
+
+#[test]
+fn a_path_of_any_bytes_is_named_as_the_tools_show_it() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    world.workspace.file("plain", "1\n");
+    let odd = world.workspace.path().join(std::ffi::OsStr::from_bytes(b"odd\xff\\n \n\x1b.txt"));
+    std::fs::write(&odd, "one\n").unwrap();
+    let mut client = client(&world);
+    client.ok("snapshots_create", json!({"name": "base"}));
+    std::fs::write(&odd, "two, longer\n").unwrap();
+    let (_, changes) = client.ok("snapshots_changes", json!({}));
+    let path = changes["changes"][0]["path"].clone();
+    assert_eq!(path, json!("odd\\xff\\\\n \\n\\u{1b}.txt"));
+    let (_, history) = client.ok("snapshots_history", json!({"path": path}));
+    assert_eq!(history["versions"].as_array().map(Vec::len), Some(1), "{history}");
+    assert!(client.ok("belay_blame", json!({"path": path})).0.contains("odd\\xff"));
+    let (_, back) = client.ok("snapshots_revert", json!({"path": path}));
+    assert_eq!((&back["action"], &back["path"]), (&json!("restored"), &path));
+    assert_eq!(std::fs::read(&odd).unwrap(), b"one\n");
+    let refused = client.refused("snapshots_revert", json!({"path": "a\\x00b"}));
+    assert!(refused.contains("NUL"), "{refused}");
+}
+
+#[test]
+fn calls_are_recorded_with_the_run_or_conversation_that_they_belong_to() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let said = json!({ "session_id": "s", "cwd": world.workspace.path(), "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+    crate::hooks::tell(&mut world, "claude", &said);
+    let mut outside = client(&world);
+    outside.ok("snapshots_create", json!({"name": "first"}));
+    outside.refused("snapshots_create", json!({"name": "first"}));
+    assert!(outside.end().1);
+    let columns =
+        "select server, method, tool, request_preview, decision, error is null as fine from mcp_calls order by id";
+    let rows = world.ok(&["sql", "@latest", columns]);
+    assert!(rows.contains("snapshots_create") && rows.contains("allowed") && rows.contains("refused"), "{rows}");
+    assert!(rows.contains("{\"name\":\"first\"}"), "{rows}");
+    let words = ["run", "-q", "--isolation", "none", "--", env!("CARGO_BIN_EXE_belay"), "mcp"];
+    let mut inside = Client::greet(world.command(&words), CURRENT).0;
+    inside.ok("snapshots_list", json!({}));
+    inside.ok("belay_status", json!({}));
+    assert!(inside.end().1);
+    let rows = world.ok(&["sql", "@latest", columns]);
+    assert!(rows.contains("snapshots_list") && rows.contains("belay_status"), "{rows}");
+    assert!(!rows.contains("snapshots_create"), "{rows}");
+    let ran = world.belay(&["audit", "verify"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    world.belay(&["stop", "--helper"]);
+}

@@ -1,10 +1,12 @@
-//! Snapshots that btrfs keeps, as people use them: from the command line, in a jail, as an ordinary user.
+//! Snapshots that a filesystem keeps, as people use them: from the command line, in a jail, as an ordinary user, killed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-use belay_testkit::{OrdinaryUser, SmallDisk, TempWorkspace, assert_same_world};
+use belay_testkit::{Ignore, OrdinaryUser, SmallDisk, TempWorkspace, ZfsPool, assert_same_world, diff_worlds};
 
 use crate::jailed::has_namespaces;
 use crate::world::World;
@@ -62,6 +64,110 @@ fn what_a_snapshot_keeps_is_out_of_a_jailed_agents_reach() {
         assert_eq!(fs::read_dir(&beside).unwrap().count(), 1, "{rule:?}");
     }
     world.ok(&["verify", "--deep"]);
+}
+
+/// How many times each command is killed, each time a little later in what it takes.
+const KILLS: u32 = 8;
+
+/// What the filesystem keeps: snapshots, and whatever else was made for them.
+fn kept_by(backend: &str, world: &World) -> BTreeSet<String> {
+    if backend == "btrfs" {
+        let beside = fs::read_dir(world.workspace.base().join(".belay-snapshots"));
+        let names = beside
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.expect("a directory is listed").path().display().to_string());
+        return names.collect();
+    }
+    let mut list = Command::new("zfs");
+    let said = list.args(["list", "-H", "-o", "name", "-t", "filesystem,snapshot"]).output().expect("zfs starts");
+    let said = String::from_utf8(said.stdout).expect("UTF-8");
+    // A clone is there for the sake of the snapshot that it is called after.
+    let name = |line: &str| line.replace("/belay-shows-", "@");
+    said.lines().filter(|line| line.contains("belay-copy_")).map(name).collect()
+}
+
+/// Kills a command so far into what it usually takes.
+fn kill(world: &World, words: &[&str], after: Duration) {
+    let mut child = world.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("belay starts");
+    std::thread::sleep(after);
+    // Whatever has ended already cannot be killed.
+    let _ = child.kill();
+    child.wait().expect("it ends");
+}
+
+fn killed_at_any_moment(mut world: World, backend: &str) {
+    for n in 0..40 {
+        world.workspace.file(format!("dir{}/file{n}", n % 5), format!("good {n}\n").repeat(400));
+    }
+    world.ok(&["snapshot", "--backend", backend, "--label", "good"]);
+    let good = world.workspace.walk();
+    let steps: [&[&str]; 4] = [
+        &["snapshot", "--backend", backend],
+        &["rollback", "-y", "good"],
+        &["snapshots", "prune", "--keep", "2", "-y"],
+        &["gc"],
+    ];
+    let mut serial = 0;
+    let mut change = |world: &World| {
+        serial += 1;
+        world.workspace.file("dir1/file1", format!("bad {serial}\n").repeat(500)).file(format!("new{serial}"), "x");
+    };
+    let mut usual = [Duration::ZERO; 4];
+    for round in 0..KILLS {
+        for (words, took) in steps.into_iter().zip(&mut usual) {
+            change(&world);
+            world.ok(&["snapshot", "--backend", backend]);
+            change(&world);
+            if round == 0 {
+                let begun = Instant::now();
+                world.ok(words);
+                *took = begun.elapsed();
+                change(&world);
+            }
+            let bad = world.workspace.walk();
+            kill(&world, words, *took * (2 * round + 1) / (2 * KILLS));
+            // Whatever comes next finds the old state or the new one, or makes one of them of the half.
+            world.ok(&["status"]);
+            let now = world.workspace.walk();
+            let differs = |from| diff_worlds(from, &now, Ignore::default());
+            assert!(
+                differs(&bad).is_empty() || differs(&good).is_empty(),
+                "{words:?} left a mixture: {:?}",
+                differs(&bad)
+            );
+        }
+    }
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+    world.ok(&["rollback", "-y", "good"]);
+    assert_same_world(&good, &world.workspace.walk(), Ignore::default());
+    // A jail that anybody on this machine has open keeps what zfs mounted busy; then gc says so and is asked again.
+    let deadline = Instant::now() + Duration::from_secs(90);
+    loop {
+        let collected = world.json(&["gc"]);
+        if collected["left"].as_array().is_some_and(Vec::is_empty) {
+            break;
+        }
+        assert!(backend == "zfs" && Instant::now() < deadline, "{collected}");
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    let listed = world.json(&["snapshots"]);
+    let named = listed["snapshots"].as_array().expect("a list").iter().filter_map(|one| one["native_ref"].as_str());
+    assert_eq!(kept_by(backend, &world), named.map(str::to_owned).collect(), "each is a snapshot's");
+}
+
+#[test]
+fn commands_on_btrfs_are_killed_at_any_moment_and_nothing_is_lost_or_leaks() {
+    let Some((_disk, world)) = world() else { return };
+    killed_at_any_moment(world, "btrfs");
+}
+
+#[test]
+fn commands_on_zfs_are_killed_at_any_moment_and_nothing_is_lost_or_leaks() {
+    let Some(pool) = ZfsPool::create() else { return };
+    let workspace = TempWorkspace::new();
+    pool.mount_at(workspace.path());
+    killed_at_any_moment(World::of(workspace), "zfs");
 }
 
 /// Runs belay as the user and insists that it succeeds; returns what it printed.

@@ -157,3 +157,18 @@ fn an_ordinary_user_is_protected_as_well() {
     assert_eq!(std::fs::read_dir(workspace.join("src")).unwrap().count(), 400, "{said}");
     assert_eq!(std::fs::read_to_string(workspace.join("src/7")).unwrap(), "7\n");
 }
+
+#[test]
+fn a_storm_leaves_a_snapshot_of_what_was_left_when_it_was_noticed() {
+    let mut world = world();
+    let settings = "snapshots.auto_interval = 0\nsnapshots.triggers.disable_idle = true\n";
+    std::fs::write(world.workspace.home().join("config.toml"), settings).unwrap();
+    let ran = run_with(&mut world, "note", "echo new > written; rm -rf src; sleep 2; rm written; sleep 0.3");
+    assert_eq!(ran.code, 0, "{ran}");
+    let events = world.json(&["log"]);
+    let events = events.as_array().cloned().unwrap_or_default();
+    let storm = events.iter().position(|event| event["event"] == "storm").expect("a storm");
+    let taken = events[storm..].iter().find(|event| event["event"] == "snapshot" && event["kind"] == "auto");
+    let taken = taken.unwrap_or_else(|| panic!("no snapshot after the storm: {ran}"))["snapshot"].clone();
+    assert_eq!(world.ok(&["cat", taken.as_str().unwrap(), "written"]), "new\n");
+}

@@ -15,6 +15,7 @@ use belay_store::Quiet;
 use belay_sys::Bell;
 
 use super::super::Told;
+use super::super::inbox::Inbox;
 use crate::agent::{AgentDeed, AgentWord};
 use crate::error::chain;
 use crate::eyes::Eyes;
@@ -31,22 +32,24 @@ pub(super) struct Job<'a> {
     word: Option<AgentWord>,
     /// Whoever waits for it; nobody if nothing changed, which was answered already.
     asker: Option<UnixStream>,
+    /// Its number in the inbox, if it is answered already.
+    kept: Option<u64>,
 }
 
 impl<'a> Job<'a> {
     /// A look at the files that nobody asked for yet.
     pub(super) fn first_look(workspace: Arc<Workspace<'a>>) -> Job<'a> {
-        Job { workspace, word: None, asker: None }
+        Job { workspace, word: None, asker: None, kept: None }
     }
 
-    /// A word that is answered already, since nothing changed.
-    pub(super) fn told(workspace: Arc<Workspace<'a>>, word: AgentWord) -> Job<'a> {
-        Job { workspace, word: Some(word), asker: None }
+    /// A word that is answered already, since nothing changed, and kept in the inbox under a number.
+    pub(super) fn told(workspace: Arc<Workspace<'a>>, word: AgentWord, kept: u64) -> Job<'a> {
+        Job { workspace, word: Some(word), asker: None, kept: Some(kept) }
     }
 
     /// A word that somebody waits to be taken in.
     pub(super) fn asked(workspace: Arc<Workspace<'a>>, word: AgentWord, asker: UnixStream) -> Job<'a> {
-        Job { workspace, word: Some(word), asker: Some(asker) }
+        Job { workspace, word: Some(word), asker: Some(asker), kept: None }
     }
 
     fn carry_out(self, stop: &AtomicBool) {
@@ -85,11 +88,12 @@ pub(super) struct Desk<'b> {
     taking: AtomicU64,
     /// Rings when nobody will come any more.
     closing: Bell,
+    inbox: &'b Inbox<'b>,
 }
 
 impl<'b> Desk<'b> {
-    pub(super) fn new(stop: &'b AtomicBool, bell: &'b Bell) -> io::Result<Desk<'b>> {
-        Ok(Desk { stop, bell, waiting: AtomicU64::new(0), taking: AtomicU64::new(0), closing: Bell::new()? })
+    pub(super) fn new(stop: &'b AtomicBool, bell: &'b Bell, inbox: &'b Inbox<'b>) -> io::Result<Desk<'b>> {
+        Ok(Desk { stop, bell, waiting: AtomicU64::new(0), taking: AtomicU64::new(0), closing: Bell::new()?, inbox })
     }
 
     /// Starts the threads that do it; they end with the last sender.
@@ -109,8 +113,9 @@ impl<'b> Desk<'b> {
 
     fn work(&self, todo: &Receiver<Job<'_>>, after: &SyncSender<()>) {
         for job in todo {
-            let takes = job.asker.is_some();
+            let (takes, kept) = (job.asker.is_some(), job.kept);
             job.carry_out(self.stop);
+            kept.into_iter().for_each(|kept| self.inbox.done(kept));
             self.taking.fetch_sub(u64::from(takes), Ordering::SeqCst);
             if self.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
                 // One that waits already will do.

@@ -47,7 +47,10 @@ fn missing_objects_on_the_way_are_made() {
     let with = push(FULL, &["hooks", "PreToolUse"], &json!({"matcher": "Bash"})).unwrap();
     assert_eq!(get(&with, &["hooks", "PreToolUse"]).unwrap(), Some(json!([{"matcher": "Bash"}])));
     let deep = set("{}", &["a", "b", "c"], &json!(1)).unwrap();
-    assert_eq!(deep, "{\n  \"a\": {\n    \"b\": {\n      \"c\": 1\n    }\n  }\n}");
+    assert_eq!(deep, "{\n  \"a\": { \"b\": { \"c\": 1 } }\n}");
+    let long = set("{}", &["a"], &json!([{"b": "x".repeat(100), "c": ["y".repeat(100)]}])).unwrap();
+    let (x, y) = ("x".repeat(100), "y".repeat(100));
+    assert_eq!(long, format!("{{\n  \"a\": [\n    {{\n      \"b\": \"{x}\",\n      \"c\": [\"{y}\"]\n    }}\n  ]\n}}"));
     assert_eq!(set(&deep, &["a", "b", "c"], &json!([2])).unwrap().matches('2').count(), 1);
 }
 

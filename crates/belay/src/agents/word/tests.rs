@@ -50,6 +50,8 @@ fn codex_gemini_and_cursor_are_understood() {
         "end  well",
         "start w1 Write /home/ada/shop/b.py",
         "end  well",
+        "start  database_query SELECT 1",
+        "end  well",
         "turn end",
     ];
     assert_eq!(heard(Agent::Cursor, include_str!("fixtures/cursor.jsonl")), cursor);
@@ -69,6 +71,14 @@ fn cursor_is_known_even_when_it_runs_the_hooks_of_claude() {
     let said: Value = serde_json::from_str(line).unwrap();
     let [own, other] = [Agent::Cursor, Agent::Claude].map(|agent| understand(agent, None, &said));
     assert_eq!(own, other);
+}
+
+#[test]
+fn what_goes_to_a_shell_is_shown_as_it_was_asked_for() {
+    let around = "source /h/.claude/shell-snapshots/s.sh 2>/dev/null || true && { shopt -u extglob || true; } \
+                  2>/dev/null && eval 'rm .env && echo done' \\< /dev/null && pwd -P >| /tmp/cwd";
+    assert_eq!(asked_for(around), "rm .env && echo done");
+    assert_eq!(asked_for("make test"), "make test");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The log as a stream: one line for each event, in the order in which they happened.
 
+use std::collections::HashSet;
 use std::io::Write;
 use std::time::Duration;
 
@@ -38,18 +39,27 @@ pub(super) fn print(
 ) -> Result<()> {
     let mut out = context.ui.out();
     let mut seq = 0;
+    let mut rewound = HashSet::new();
     loop {
         // Asked before reading: what was written until then is read below.
         let over = !style.follow || super::is_over(home, run);
         let entries = super::next(journal, seq, !args.no_files)?;
         for entry in &entries {
             seq = entry.seq;
+            if let What::Rewound(told) = &entry.event.what {
+                rewound.insert(told.from.clone());
+            }
             if scope.takes(&entry.event) {
                 put(&mut out, entry, style.json)?;
             }
         }
         let ended = entries.iter().any(|entry| matches!(entry.event.what, What::RunEnded(_)));
         if entries.is_empty() && over || ended {
+            let after = match scope.only {
+                None => home.rewinds_after(&home.run(&run.id)?, &rewound)?,
+                Some(_) => Vec::new(),
+            };
+            after.iter().try_for_each(|event| put_alone(&mut out, event, style.json))?;
             return out.finish();
         }
         out.flush()?;
@@ -57,6 +67,18 @@ pub(super) fn print(
             std::thread::sleep(LOOK_EVERY);
         }
     }
+}
+
+/// Prints what no run recorded.
+pub(super) fn print_alone(context: &Context<'_>, events: &[Event]) -> Result<()> {
+    let mut out = context.ui.paged();
+    events.iter().try_for_each(|event| put_alone(&mut out, event, context.ui.json))?;
+    out.finish()
+}
+
+/// What is in no journal has no number there.
+fn put_alone(out: &mut Out, event: &Event, json: bool) -> Result<()> {
+    if json { out.json(event) } else { Ok(line(out, event)?) }
 }
 
 fn put(out: &mut Out, entry: &Entry, json: bool) -> Result<()> {
@@ -104,7 +126,12 @@ pub(super) fn note(what: &What) -> Option<String> {
             (Some(id), _) => {
                 let took = quantity::took(Duration::from_micros(taken.took_us));
                 let name = taken.name.as_ref().map(|name| format!(" ({})", text(name))).unwrap_or_default();
-                format!("snapshot {}{name}, {}, {took}", text(id), text(&taken.kind))
+                let lacks = if taken.gaps > 0 {
+                    format!(", lacks {}", quantity::count(taken.gaps, "path"))
+                } else {
+                    String::new()
+                };
+                format!("snapshot {}{name}, {}, {took}{lacks}", text(id), text(&taken.kind))
             }
             (None, why) => format!("no snapshot ({}): {}", text(&taken.kind), text(why.as_deref().unwrap_or("failed"))),
         }),
@@ -122,6 +149,14 @@ pub(super) fn note(what: &What) -> Option<String> {
         What::Degraded(degraded) => Some(format!("weaker: {}: {}", text(&degraded.layer), text(&degraded.why))),
         What::Denied(denied) => Some(past::denied(denied)),
         What::Storm(storm) => Some(past::storm(storm)),
+        What::McpCall(call) => {
+            let (tool, why) = (text(&call.tool), call.error.as_ref().map(|why| format!(": refused: {}", text(why))));
+            Some(format!(
+                "tool {tool}, {}{}",
+                quantity::took(Duration::from_millis(call.duration_ms)),
+                why.unwrap_or_default()
+            ))
+        }
         What::RunEnded(ended) => {
             let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
             let end = match ended.ended {

@@ -1,6 +1,6 @@
 //! The log as a tree: who started whom, what became of the files, and where the snapshots lie.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -47,10 +47,20 @@ pub(super) fn print(
     writeln!(out, "{heading}{}{heading:#}  {when}  {name}", run.id)?;
     tree.write(&mut out, args)?;
     let now = home.now().timestamp();
-    let took = runs::duration(run, now).map(quantity::took).unwrap_or_default();
-    let state = if run.is_live() { "still runs, since" } else { "took" };
+    // A conversation that hooks told of has no process of ours, and no end until its turn has one.
+    let took = runs::duration(run, now).map_or_else(
+        || "goes on".to_owned(),
+        |took| format!("{} {}", if run.is_live() { "still runs, since" } else { "took" }, quantity::took(took)),
+    );
     let commands = quantity::count(tree.commands.len() as u64, "command");
-    writeln!(out, "{dim}{state} {took}; {commands}{dim:#}")?;
+    writeln!(out, "{dim}{took}; {commands}{dim:#}")?;
+    if scope.only.is_none() {
+        let caution = style::CAUTION;
+        for event in home.rewinds_after(run, &tree.rewound)? {
+            let (note, at) = (follow::note(&event.what).unwrap_or_default(), quantity::moment(event.at.timestamp()));
+            writeln!(out, "{caution}*{caution:#} {note}, after the run, {at}")?;
+        }
+    }
     if tree.hidden(args) {
         writeln!(out, "{dim}what repeats and what is long was left out: `belay log {} --all`{dim:#}", run.id)?;
     }
@@ -63,6 +73,8 @@ struct Tree {
     beneath: BTreeMap<Option<u64>, Vec<Item>>,
     deeds: BTreeMap<Option<u64>, Deeds>,
     is_live: bool,
+    /// The safety snapshots of what was taken back while it was recorded.
+    rewound: HashSet<String>,
 }
 
 /// Something in the tree.
@@ -90,7 +102,13 @@ impl Tree {
         let failed = belay_session::Error::from;
         let commands = journal.commands().map_err(failed)?;
         let commands: BTreeMap<u64, Command> = commands.into_iter().map(|one| (one.exec.command, one)).collect();
-        let mut tree = Tree { commands, beneath: BTreeMap::new(), deeds: BTreeMap::new(), is_live: false };
+        let mut tree = Tree {
+            commands,
+            beneath: BTreeMap::new(),
+            deeds: BTreeMap::new(),
+            is_live: false,
+            rewound: HashSet::new(),
+        };
         tree.commands.retain(|number, _| scope.has(Some(*number)));
         for (number, command) in &tree.commands {
             let parent = command.exec.parent.filter(|parent| tree.commands.contains_key(parent));
@@ -124,6 +142,9 @@ impl Tree {
             for entry in &entries {
                 if matches!(&entry.event.what, What::Degraded(one) if at_start.contains(one)) {
                     continue;
+                }
+                if let What::Rewound(told) = &entry.event.what {
+                    self.rewound.insert(told.from.clone());
                 }
                 let Some(mut note) = follow::note(&entry.event.what) else { continue };
                 let asked = match &entry.event.what {

@@ -1,0 +1,92 @@
+//! What an agent is told of: what somebody took back in the workspace while no tool of the agent was at work.
+//!
+//! An agent that does not know of it goes on from files that are no longer there. It is told once, with the next of its
+//! hooks whose answer it reads; what it took back itself it knows.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::memory::{Memory, file_of, overwrite};
+use super::{AgentDeed, AgentWord};
+use crate::intent::Intent;
+use crate::workspace::Workspace;
+
+/// Paths that are named; an agent can look up the rest.
+const PATHS_MAX: usize = 20;
+/// Conversations that were silent for longer are over.
+const SILENT_MAX: jiff::SignedDuration = jiff::SignedDuration::from_hours(24 * 7);
+
+/// One thing that was taken back.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct News {
+    at: Timestamp,
+    kind: String,
+    to: String,
+    changed: u64,
+    paths: Vec<String>,
+}
+
+impl AgentWord {
+    /// Whether the agent reads the answer to this and takes something from it.
+    pub fn takes_news(&self) -> bool {
+        match (self.agent.as_str(), &self.deed) {
+            ("claude" | "codex" | "gemini", AgentDeed::Prompt(_)) => true,
+            ("claude", AgentDeed::ToolStart { .. }) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Workspace<'_> {
+    /// Leaves word for every conversation whose agent did not do this itself.
+    pub(crate) fn leave_news(&self, intent: &Intent, changed: u64, paths: &mut dyn Iterator<Item = &[u8]>) {
+        let Ok(memories) = Memory::all(self) else { return };
+        let at = self.home.options.clock.now();
+        let paths = paths.take(PATHS_MAX).map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        let one = News { at, kind: intent.kind.name().to_owned(), to: intent.target.id.clone(), changed, paths };
+        let is_concerned = |memory: &&Memory| {
+            let is_under_way = memory.last_heard().is_some_and(|heard| at.duration_since(heard) < SILENT_MAX);
+            is_under_way && memory.open.is_empty()
+        };
+        for memory in memories.iter().filter(is_concerned) {
+            let name = format!("{}.news", memory.name());
+            let mut all: Vec<News> = self
+                .home
+                .disk()
+                .read(&name)
+                .ok()
+                .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+                .unwrap_or_default();
+            all.push(one.clone());
+            let bytes = serde_json::to_vec(&all).expect("it is plain data with text keys");
+            // The workspace is as it was asked for, whoever is told of it.
+            let _ = overwrite(self.home.disk(), &name, &bytes);
+        }
+    }
+
+    /// Whether there is something that the agent should be told in answer to this.
+    pub(crate) fn has_news(&self, word: &AgentWord) -> bool {
+        word.takes_news() && self.home.disk().read(&format!("{}.news", file_of(self, &word.session))).is_ok()
+    }
+
+    /// What the agent should be told in answer to this; it is told once.
+    pub fn take_news(&self, word: &AgentWord) -> Option<String> {
+        if !word.takes_news() {
+            return None;
+        }
+        let name = format!("{}.news", file_of(self, &word.session));
+        let bytes = self.home.disk().read(&name).ok()?;
+        self.home.disk().remove(&name).ok()?;
+        let all: Vec<News> = serde_json::from_slice(&bytes).ok()?;
+        let told: Vec<String> = all.iter().map(said).collect();
+        Some(format!("{} Read these files again before you rely on them.", told.join(" ")))
+    }
+}
+
+fn said(one: &News) -> String {
+    let News { kind, to, changed, paths, .. } = one;
+    let at = one.at.strftime("%H:%M:%S UTC");
+    let more = changed.saturating_sub(paths.len() as u64);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("At {at} the user took changes in this workspace back (belay {kind}, to {to}): {}{more}.", paths.join(", "))
+}

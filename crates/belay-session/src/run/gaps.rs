@@ -1,0 +1,73 @@
+//! What the snapshots of a run lack: told when it begins, and again whenever it is something else.
+
+use belay_event::Degraded;
+use belay_store::{Gap, GapKind};
+
+use super::supervisor::Supervisor;
+use crate::error::Result;
+use crate::record::Snapshot;
+use crate::workspace::Workspace;
+
+/// Paths that are named; `belay ls` names all.
+const NAMED_MAX: usize = 5;
+
+impl Supervisor<'_> {
+    /// What a snapshot of the run lacks, unless everybody knows that already.
+    pub(super) fn news_of_gaps(&mut self, snapshot: Option<&Snapshot>) -> Option<Degraded> {
+        let snapshot = snapshot?;
+        let lacking = match snapshot.is_partial() {
+            // A coverage that cannot be read is no reason to keep silent about it.
+            true => named(self.workspace, snapshot).unwrap_or_else(|_| "nobody can tell which".to_owned()),
+            false => String::new(),
+        };
+        if lacking == self.lacking {
+            return None;
+        }
+        self.lacking = lacking;
+        if self.lacking.is_empty() {
+            return None;
+        }
+        let paths = if snapshot.gaps == 1 { "path" } else { "paths" };
+        let why =
+            format!("{} lacks {} {paths}, which no rollback brings back: {}", snapshot.id, snapshot.gaps, self.lacking);
+        Some(Degraded { layer: "snapshots".into(), why })
+    }
+
+    /// How many paths a snapshot of the run lacks.
+    pub(super) fn gaps_of(&self, id: Option<&String>) -> u64 {
+        let timeline = self.workspace.timeline().ok();
+        timeline.zip(id).and_then(|(timeline, id)| Some(timeline.get(id)?.gaps)).unwrap_or(0)
+    }
+}
+
+fn named(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<String> {
+    let gaps = workspace.tree(snapshot)?.coverage(workspace.home().store())?.gaps;
+    let suffered: Vec<&Gap> = gaps.iter().filter(|gap| !gap.kind.is_wanted()).collect();
+    let mut words: Vec<String> = suffered.iter().take(NAMED_MAX).map(|gap| word(gap)).collect();
+    if suffered.len() > NAMED_MAX {
+        words.push(format!("and {} more", suffered.len() - NAMED_MAX));
+    }
+    let mut text = words.join(", ");
+    if suffered.iter().any(|gap| gap.kind == GapKind::OverLimit) {
+        text.push_str("; snapshots.max_bytes and snapshots.max_entries are the limits");
+    }
+    Ok(text)
+}
+
+fn word(gap: &Gap) -> String {
+    let why = match gap.kind {
+        GapKind::Unreadable => "unreadable",
+        GapKind::Hung => "does not answer",
+        GapKind::Mount => "another filesystem",
+        GapKind::OverLimit => "over a limit",
+        GapKind::Vanished => "vanished",
+        GapKind::Unstable => "would not hold still",
+        GapKind::Attributes => "its attributes cannot be read",
+        GapKind::Regenerable | GapKind::GitIgnored | GapKind::Excluded => "left out",
+    };
+    let path = String::from_utf8_lossy(&gap.path);
+    match gap.detail.as_str() {
+        "" => format!("{path} ({why})"),
+        detail => format!("{path} ({why}: {detail})"),
+    }
+}
