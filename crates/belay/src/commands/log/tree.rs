@@ -96,6 +96,9 @@ enum Shown {
     },
 }
 
+/// The command that was refused something, and the path.
+type Refusal = (Option<u64>, Option<Raw>);
+
 impl Tree {
     /// The tree without what was weaker from the start: `belay show` tells that.
     fn read(journal: &Reader, args: &Args, scope: &Scope, at_start: &[Degraded]) -> Result<Tree> {
@@ -135,7 +138,7 @@ impl Tree {
     fn add_notes(&mut self, journal: &Reader, scope: &Scope, at_start: &[Degraded]) -> Result<()> {
         let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none());
         let mut seq = 0;
-        let mut refused: HashMap<(Option<u64>, Option<Raw>), (Denied, Option<u64>, usize)> = HashMap::new();
+        let mut refused: HashMap<Refusal, (Denied, Option<u64>, usize)> = HashMap::new();
         loop {
             let entries = super::next(journal, seq, false)?;
             let Some(last) = entries.last() else { break };
