@@ -131,6 +131,8 @@ impl<'u> Context<'u> {
             self.ui
                 .hint("`belay config list` shows every key; `belay run` and `belay snapshot` wait until it is mended");
         }
+        // What an agent told a moment ago belongs to what is looked at; where it cannot be read, the status line says so.
+        let _ = workspace.settle();
         Ok(workspace)
     }
 

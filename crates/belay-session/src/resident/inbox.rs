@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use belay_store::{Disk, DiskWrite, LockMode};
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,10 @@ use crate::workspace::{Work, Workspace};
 
 /// A longer file is begun anew as soon as nothing waits in it.
 const BYTES_MAX: usize = 1 << 18;
+
+/// So long somebody who looks waits for a helper that writes; a helper that is stopped writes nothing.
+const SETTLE_MAX: Duration = Duration::from_millis(500);
+const SETTLE_STEP: Duration = Duration::from_millis(5);
 
 /// A line of it.
 #[derive(Serialize, Deserialize)]
@@ -119,6 +124,18 @@ impl Workspace<'_> {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::disk("remove", &name)(error)),
             _ => Ok(()),
         }
+    }
+
+    /// Waits a moment for what was answered and is just being written down, so that whoever looks finds it.
+    pub fn settle(&self) -> Result<()> {
+        let until = Instant::now() + SETTLE_MAX;
+        while !waiting(self.home.disk(), &self.file(NAME))?.is_empty() && self.left_behind()? == 0 {
+            if Instant::now() >= until {
+                break;
+            }
+            std::thread::sleep(SETTLE_STEP);
+        }
+        Ok(())
     }
 
     /// How many words were answered by a helper that is gone and wait to be written down.

@@ -136,7 +136,12 @@ fn as_it_was(path: &Path, text: String) -> Option<String> {
     let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || c == ',', "");
     match fs::read_to_string(backup_of(path)) {
         Ok(before) if bare(&before) == bare(&text) || (before.trim().is_empty() && is_empty) => Some(before),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && is_empty && bare(&text) == "{}" => None,
+        // A version alone is what belay begins a file with.
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && ["{}", r#"{"version":1}"#].contains(&&*bare(&text)) =>
+        {
+            None
+        }
         _ => Some(text),
     }
 }

@@ -60,7 +60,7 @@ fn an_unknown_option_is_no_command() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     let unknown = world.belay(&["run", "--lable", "x", "--", "true"]);
-    assert!(unknown.code == 2 && unknown.stderr.contains("--label"), "{unknown}");
+    assert!(unknown.code == 125 && unknown.stderr.contains("--label"), "{unknown}");
     assert_eq!(world.belay(&["run", "-q", "echo", "-n", "--label"]).raw(), "--label");
     assert_eq!(world.belay(&["run", "-q", "--", "-no-such-program"]).code, 127);
 }
