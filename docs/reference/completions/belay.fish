@@ -111,6 +111,7 @@ always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand run" -s d -l detach -d 'Do not wait: the run goes on without this terminal'
 complete -c belay -n "__fish_belay_using_subcommand run" -l ephemeral -d 'Keep what the command writes to the workspace apart, for `belay review`; in a jail or not at all'
+complete -c belay -n "__fish_belay_using_subcommand run" -l denials -d 'Watch for paths that the jail refuses, even where every call must wait for that; root\'s runs always do'
 complete -c belay -n "__fish_belay_using_subcommand run" -l here -d 'Make this very directory a workspace, even if it lies inside one'
 complete -c belay -n "__fish_belay_using_subcommand run" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand run" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'

@@ -62,6 +62,7 @@ never\:"Never"))' \
 '-d[Do not wait\: the run goes on without this terminal]' \
 '--detach[Do not wait\: the run goes on without this terminal]' \
 '(--isolation)--ephemeral[Keep what the command writes to the workspace apart, for \`belay review\`; in a jail or not at all]' \
+'--denials[Watch for paths that the jail refuses, even where every call must wait for that; root'\''s runs always do]' \
 '--here[Make this very directory a workspace, even if it lies inside one]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
