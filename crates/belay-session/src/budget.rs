@@ -58,7 +58,8 @@ impl Workspace<'_> {
         self.home.budget(&self.settings)
     }
 
-    /// Brings the store within its budget; when the disk is full, frees a quarter of it all the same.
+    /// Brings the store within its budget. When the disk is full only what nothing names any more is given back: whoever
+    /// filled it may not have been us, and would have old snapshots deleted for one that still does not fit.
     pub(crate) fn make_room(&self, disk_is_full: bool) -> Result<Pruned> {
         let budget = self.budget()?;
         if !disk_is_full && !budget.is_over() {
@@ -70,9 +71,8 @@ impl Workspace<'_> {
         // While nothing can be freed, deleting snapshots would only lose them.
         let Some(freed_bytes) = self.home.collect_quietly() else { return Ok(Pruned::default()) };
         let mut pruned = Pruned { deleted: Vec::new(), freed_bytes };
-        let used = budget.used_bytes.saturating_sub(pruned.freed_bytes);
-        let limit = if disk_is_full { budget.limit_bytes.min(used / 4 * 3) } else { budget.limit_bytes };
-        if used <= limit || (disk_is_full && pruned.freed_bytes > 0) {
+        let (used, limit) = (budget.used_bytes.saturating_sub(pruned.freed_bytes), budget.limit_bytes);
+        if used <= limit || disk_is_full {
             return Ok(pruned);
         }
         let delete_initial = self.settings.flag("snapshots.retention.delete_initial");

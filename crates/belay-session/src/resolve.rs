@@ -44,11 +44,14 @@ impl Timeline {
 
     fn by_reference(&self, reference: &str) -> Option<&Snapshot> {
         let mut newest = self.snapshots().iter().rev();
+        // What belay took before it changed something is no state that anybody meant, unless there is nothing else.
+        let has_meant = self.snapshots().iter().any(|snapshot| snapshot.kind != Kind::Safety);
+        let mut meant = newest.clone().filter(|snapshot| !has_meant || snapshot.kind != Kind::Safety);
         if reference == "latest" {
-            return newest.next();
+            return meant.next();
         }
         if let Some(back) = reference.strip_prefix('-') {
-            return newest.nth(back.parse().ok()?);
+            return meant.nth(back.parse().ok()?);
         }
         if let Some(turn) = reference.strip_prefix("turn-") {
             let turn = Some(turn.parse().ok()?);

@@ -192,9 +192,14 @@ impl<'u> Context<'u> {
         let consent = self.consent();
         let sources = self.sources()?;
         let workspace = match here {
-            true => home.create(directory, consent, &sources)?,
-            false => home.find_or_create(directory, consent, &sources)?,
+            true => home.create(directory, consent, &sources),
+            false => home.find_or_create(directory, consent, &sources),
         };
+        let workspace = workspace.inspect_err(|error| {
+            if matches!(error, Error::HomeInWorkspace { .. }) {
+                give_back(home.path());
+            }
+        })?;
         self.welcome(&workspace)?;
         match &self.global.fork {
             Some(name) => Ok(self.open_fork(&workspace, name)?.0),
@@ -370,4 +375,19 @@ fn read_config(base: &Path) -> Result<Option<Text>> {
         }
     }
     Ok(None)
+}
+
+/// Takes away a home that was just begun where none may be; one that holds anything stays.
+fn give_back(home: &Path) {
+    let store = home.join("store");
+    let holds = |name: &str| store.join(name).read_dir().is_ok_and(|mut all| all.next().is_some());
+    if home.join("workspaces").exists() || holds("packs") {
+        return;
+    }
+    // Whatever cannot be removed is in nobody's way, and a directory goes only if it is empty.
+    let _ = std::fs::remove_file(store.join("format"));
+    let _ = std::fs::remove_file(store.join("create.lock"));
+    let _ = std::fs::remove_dir(store.join("packs"));
+    let _ = std::fs::remove_dir(&store);
+    let _ = std::fs::remove_dir(home);
 }

@@ -193,7 +193,9 @@ fn left_words(reason: LeftReason) -> String {
     match reason {
         LeftReason::NotClaimed => "the snapshot does not cover it".to_owned(),
         LeftReason::NotCaptured => "the snapshot could not capture it".to_owned(),
-        LeftReason::InTheWay => "it is in the way, and could not be captured".to_owned(),
+        LeftReason::InTheWay => {
+            "what it holds could not be captured first; if only its mode was put back, roll back once more".to_owned()
+        }
         LeftReason::ChangedSince => "it changed in the meantime".to_owned(),
         LeftReason::NotPermitted => "not permitted".to_owned(),
         LeftReason::Failed(errno) => io::Error::from_raw_os_error(errno).to_string(),

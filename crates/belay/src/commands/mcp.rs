@@ -41,7 +41,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 /// The same for an agent inside a run, which is not offered everything.
 pub(crate) fn run_inside(context: &Context<'_>, args: Args, denied: &[Need]) -> Result<ExitCode> {
     let home = context.home()?;
-    let directory = context.directory()?;
+    // Whatever directory an agent says it is in, and whatever a link in it leads to.
+    let directory = context.anchor()?;
     let sources = context.sources()?;
     let user_home = context.environment.user_home.clone();
     let lookout = Lookout::default();

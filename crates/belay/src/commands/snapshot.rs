@@ -124,7 +124,10 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Re
         context.ui.print_json(&to_json(workspace, taken))?;
     } else {
         let mut out = context.ui.out();
-        writeln!(out, "{}", view::snapshot_name(&taken.snapshot))?;
+        match context.ui.quiet {
+            true => writeln!(out, "{}", taken.snapshot.id)?,
+            false => writeln!(out, "{}", view::snapshot_name(&taken.snapshot))?,
+        }
         out.finish()?;
     }
     if let Some(news) = context::news_of(&taken.arrival) {

@@ -146,6 +146,49 @@ for argv in ['["gc"]', '["--"]', '[]', '["snapshot","--label","\\u0000"]', '["an
 }
 
 #[test]
+fn tools_inside_serve_the_workspace_of_the_run_whatever_a_link_leads_to() {
+    if !has_namespaces() || Command::new("python3").arg("--version").output().is_err() {
+        return belay_testkit::skip("no python3 or no namespaces");
+    }
+    let mut world = World::new();
+    let outside = world.workspace.base().join("elsewhere");
+    std::fs::create_dir(&outside).expect("a directory");
+    std::fs::write(outside.join("key"), "CANARY\n").expect("a file");
+    world.workspace.file("a", "a").dir("nested");
+    world.workspace.symlink("link", outside.as_os_str().as_encoded_bytes());
+    let mut nested = world.command(&["snapshot", "-q", "--here"]);
+    nested.current_dir(world.workspace.join("nested"));
+    assert_eq!(world.ran(nested).code, 0);
+    let script = r#"
+import json, os, socket
+def ask(cwd):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(os.environ["BELAY_AGENT_SOCK"])
+    lines = s.makefile("rwb", 0)
+    say = lambda word: s.sendall((json.dumps(word) + "\n").encode())
+    say({"argv": ["mcp"], "cwd": cwd, "pipe": True})
+    lines.readline()
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    say({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": client})
+    lines.readline()
+    say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    for number, (name, words) in enumerate([("snapshots_create", {"name": "by-" + os.path.basename(cwd)}), ("belay_blame", {"path": "key"})]):
+        say({"jsonrpc": "2.0", "id": number + 1, "method": "tools/call", "params": {"name": name, "arguments": words}})
+        print(lines.readline().decode())
+here = os.getcwd()
+for place in ["", "/link", "/nested"]:
+    ask(here + place)
+"#;
+    world.workspace.file("enemy.py", script);
+    let ran = inside(&mut world, &["-q"], "python3 enemy.py");
+    assert!(ran.code == 0 && !ran.stdout.contains("CANARY"), "{ran}");
+    let known = world.json(&["workspaces"]).to_string();
+    assert!(!known.contains("elsewhere"), "{known}");
+    let made = world.ok(&["snapshots"]);
+    assert!(made.contains("by-link") && made.contains("by-nested"), "{made}");
+}
+
+#[test]
 fn agents_find_their_settings_and_leave_them_alone() {
     if !has_namespaces() {
         return;

@@ -158,7 +158,7 @@ fn parts_can_be_brought_back_alone() {
     assert_snapshot!(world.belay(&["restore", "@latest", "nowhere.txt", "-y"]), @"
     exit 3
     --- stderr
-    error: nowhere.txt is not in snap_000004
+    error: nowhere.txt is not in snap_000001
       nothing was changed
     hint: `belay find NAME` tells which snapshots hold a path
     ");

@@ -174,6 +174,21 @@ fn a_store_inside_the_workspace_is_refused() {
       nothing was changed
     hint: set BELAY_HOME to a directory outside, or choose a smaller workspace with -C
     ");
+    assert!(!world.has("store"), "nothing was changed");
+}
+
+#[test]
+fn the_latest_is_what_somebody_meant_and_not_what_belay_kept_before_it_changed_something() {
+    let mut world = World::new();
+    world.workspace.file("a", "good").file("b", "good");
+    let quiet = world.ok(&["snapshot", "-q", "--label", "works"]);
+    assert!(quiet.trim().starts_with("snap_") && !quiet.contains("works"), "{quiet}");
+    world.workspace.file("a", "bad").file("b", "bad");
+    world.ok(&["restore", "@latest", "a", "-y"]);
+    world.ok(&["restore", "@latest", "b", "-y"]);
+    assert_eq!((world.read("a"), world.read("b")), ("good".into(), "good".into()));
+    assert_eq!(world.ok(&["ls", "@safety"]), world.ok(&["ls", "@latest"]));
+    assert_eq!(world.ok(&["cat", "@safety", "b"]), "bad");
 }
 
 #[test]
