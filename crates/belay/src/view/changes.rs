@@ -166,7 +166,13 @@ impl Line<'_> {
             What { removed: true, .. } => ('-', style::BAD),
             _ => ('~', style::CAUTION),
         };
-        format!("{style}{sign}{style:#} {}{}", self.name(), bracketed(&self.notes()))
+        let mut notes = self.notes();
+        let is_file = self.after.as_ref().is_some_and(|entry| entry.kind.file_type() == FileType::File);
+        // A mode beside it must not hide that it holds something else.
+        if self.what.content && is_file && !notes.is_empty() {
+            notes.insert(0, "content".to_owned());
+        }
+        format!("{style}{sign}{style:#} {}{}", self.name(), bracketed(&notes))
     }
 }
 

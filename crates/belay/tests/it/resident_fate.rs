@@ -176,7 +176,10 @@ fn a_helper_that_may_not_watch_enough_directories_walks_and_says_so() {
         nest.program.display()
     );
     let mut inside = nest.command("unshare".as_ref());
-    let ran = inside.args(["--user", "--map-root-user", "sh", "-c", &script]).output().expect("unshare starts");
+    let ran = inside
+        .args(["--user", "--map-current-user", "--keep-caps", "sh", "-c", &script])
+        .output()
+        .expect("unshare starts");
     if !ran.status.success() {
         return belay_testkit::skip("no namespaces of users");
     }

@@ -254,3 +254,14 @@ fn every_way_to_name_a_snapshot_works() {
         assert_eq!(world.ok(&["cat", name, "notes.txt"]), "two\n", "{name} is not the second snapshot");
     }
 }
+
+#[test]
+fn a_plan_tells_new_content_from_a_new_mode() {
+    let mut world = World::new();
+    world.workspace.file("same", "a").file("other", "a");
+    world.snapshot();
+    world.workspace.mode("same", 0o600).file("other", "b").mode("other", 0o600);
+    let plan = world.ok(&["rollback", "--dry-run"]);
+    let line = |name: &str| plan.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    assert!(line("other").contains("(content, mode") && line("same").contains("(mode"), "{plan}");
+}
