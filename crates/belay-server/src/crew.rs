@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,9 @@ use crate::reply::Reply;
 pub(crate) const WORKERS: usize = 4;
 /// How often whoever waits is told how far it is.
 const PULSE: Duration = Duration::from_millis(200);
+/// Calls are written down in lots: whoever makes many a second does not wait for a line about each.
+const LOT_TIME: Duration = Duration::from_millis(100);
+const LOT_MAX: usize = 2000;
 /// Characters of a question and of an answer that are recorded.
 const PREVIEW_CHARS_MAX: usize = 200;
 
@@ -42,7 +45,7 @@ pub(crate) enum Said {
 }
 
 /// Takes jobs until nobody can send one any more.
-pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>) {
+pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>, calls: Sender<McpCall>) {
     let mut place: Option<Workspace<'d>> = None;
     loop {
         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -65,9 +68,27 @@ pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>) {
         let call = record(&job, &done, begun.elapsed());
         // Whoever asked may be gone by now.
         let _ = job.said.send(Said::Done(done));
-        if let Some(workspace) = &place {
-            // What was done is done, whether or not somebody can write it down.
-            let _ = workspace.note_call(call);
+        // What was done is done, whether or not somebody can write it down.
+        if place.is_some() {
+            let _ = calls.send(call);
+        }
+    }
+}
+
+/// Writes down what was called, until nobody can call any more.
+pub(crate) fn write_down<'d>(desk: &Desk<'d>, calls: &Receiver<McpCall>) {
+    let mut place: Option<Workspace<'d>> = None;
+    while let Ok(first) = calls.recv() {
+        let until = Instant::now() + LOT_TIME;
+        let mut lot = vec![first];
+        while lot.len() < LOT_MAX {
+            match calls.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(call) => lot.push(call),
+                Err(_) => break,
+            }
+        }
+        if let Ok(workspace) = stand(desk, &mut place) {
+            let _ = workspace.note_calls(lot);
         }
     }
 }

@@ -51,10 +51,15 @@ pub struct Desk<'a> {
 pub fn serve(desk: &Desk<'_>) -> Result<()> {
     let (jobs, queue) = channel();
     let queue = Mutex::new(queue);
+    let (called, calls) = channel();
     std::thread::scope(|scope| {
+        scope.spawn(move || crew::write_down(desk, &calls));
         for _ in 0..crew::WORKERS {
-            scope.spawn(|| crew::work(desk, &queue));
+            let called = called.clone();
+            scope.spawn(|| crew::work(desk, &queue, called));
         }
+        // It goes with the last of them.
+        drop(called);
         // The last sender goes with the runtime, and that lets the threads go.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().map_err(Error::Connection)?;
         let mcp =

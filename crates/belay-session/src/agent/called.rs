@@ -13,14 +13,17 @@ use crate::workspace::Workspace;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Workspace<'_> {
-    /// Records a call with the run that goes on here, else with the conversation that was heard of last, if there is one.
-    pub fn note_call(&self, call: McpCall) -> Result<()> {
+    /// Records calls with the run that goes on here, else with the conversation that was heard of last, if there is one.
+    pub fn note_calls(&self, calls: Vec<McpCall>) -> Result<()> {
         let live = self.home.open_runs(&self.id)?.into_iter().rfind(|run| run.is_live() && !run.is_watch());
         if let Some(run) = live {
             // One that ended since has no socket, and its record is closed.
             if let Ok(mut client) = RunClient::connect(&self.home.run_dir(&run.id)) {
-                let told = client.set_patience(PATIENCE).and_then(|()| client.ask(&Request::Called(Box::new(call))));
-                let _ = told.and_then(|()| client.hear_answer());
+                let _ = client.set_patience(PATIENCE);
+                for call in calls {
+                    let told = client.ask(&Request::Called(Box::new(call)));
+                    let _ = told.and_then(|()| client.hear_answer());
+                }
             }
             return Ok(());
         }
@@ -32,6 +35,7 @@ impl Workspace<'_> {
             return Ok(());
         }
         let at = At::from(self.home.options.clock.now());
-        self.write_down(&memory, vec![Event::new(at, What::McpCall(call))], false)
+        let events = calls.into_iter().map(|call| Event::new(at, What::McpCall(call)));
+        self.write_down(&memory, events.collect(), false)
     }
 }
