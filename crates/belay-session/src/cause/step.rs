@@ -1,6 +1,8 @@
 //! Which two states a step lies between, and which paths are its own.
 
-use belay_event::{Actor, At, Ended};
+use std::collections::HashSet;
+
+use belay_event::{Actor, At, Ended, Raw};
 use belay_journal::{Change, Reader};
 use jiff::Timestamp;
 
@@ -78,8 +80,22 @@ impl Workspace<'_> {
             return Err(nothing_changed(timeline, run.id, number, &changes));
         };
         let what = format!("command {number} of {} ({})", run.id, crate::trigger::said(&command.exec.argv));
-        let before = timeline.snapshots().iter().rev().find(|snapshot| at(snapshot.created_at) <= first);
-        let before = before.ok_or_else(|| Error::NoneBefore { step: what.clone() })?;
+        let newest_by = |when: At| timeline.snapshots().iter().rev().find(|one| at(one.created_at) <= when);
+        let late = newest_by(first).ok_or_else(|| Error::NoneBefore { step: what.clone() })?;
+        // Changes are told later than they happen: a snapshot from after the command began may hold some of them. The one
+        // from before it serves, unless somebody else touched the same since, which only the later one tells apart.
+        let paths: HashSet<&Raw> = mine().map(|change| &change.change.path).collect();
+        let is_shared = |early: &Snapshot| {
+            changes.iter().any(|change| {
+                let is_mine = change.change.by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
+                change.at > at(early.created_at)
+                    && change.at <= first
+                    && !is_mine
+                    && paths.contains(&change.change.path)
+            })
+        };
+        let early = newest_by(command.at).filter(|early| early.number < late.number && !is_shared(early));
+        let before = early.unwrap_or(late);
         let spans = spans(&reader)?;
         let span = |snapshot: &Snapshot| spans.get(&snapshot.id).copied().unwrap_or([at(snapshot.created_at); 2]);
         let after = timeline.snapshots().iter().find(|snapshot| span(snapshot)[0] >= last).cloned();

@@ -162,3 +162,20 @@ fn what_a_process_did_before_and_after_it_became_another_command_is_told_apart()
     let told = rows.lines().skip(1).filter(|line| line.contains("created kept") && !line.contains("rm ")).count();
     assert!(told >= 30, "only {told} of 40 files were given to the shell:\n{rows}");
 }
+
+#[test]
+fn a_snapshot_that_was_taken_while_a_command_ran_does_not_hide_what_it_removed() {
+    for round in 0..6 {
+        let mut world = World::new();
+        world.workspace.file("x", "a\n");
+        for number in 0..150 {
+            world.workspace.file(format!("many/{}/{number}", number % 7), "kept\n");
+        }
+        // The edit asks for a snapshot, which is taken while the next command removes.
+        let script = "sed -i s/a/b/ x; rm -rf many; cp x y";
+        world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", script]);
+        world.ok(&["undo", "--command", "3", "-y"]);
+        let back = (0..150).filter(|number| world.has(&format!("many/{}/{number}", number % 7))).count();
+        assert_eq!((back, world.read("x").as_str()), (150, "b\n"), "round {round}");
+    }
+}
