@@ -178,14 +178,16 @@ impl Workspace<'_> {
         let recovered = self.recover(work)?;
         let before = self.timeline()?;
         self.check(&before, request)?;
-        let mut thinned = self.make_room(false)?;
+        // What a run begins with makes room as everybody does; what is taken while it goes on must not.
+        let beginning = request.cause.run.as_deref().filter(|_| request.kind == Kind::PreRun);
+        let mut thinned = self.make_room(false, beginning)?;
         let base = self.base_of(&before, request)?;
         let dirty = base.as_ref().zip(request.dirty.as_ref().map(|dirty| dirty.paths.as_slice()));
         let look = Look { all: request.all, full: request.full, dirty, ..Look::default() };
         let backend = self.backend(request.backend)?;
         let Kept { captured, cloned } = match self.capture_into(backend, look, work) {
             Err(Error::Store(error)) if error.is_no_space() => {
-                let freed = self.make_room(true)?;
+                let freed = self.make_room(true, beginning)?;
                 if freed.freed_bytes == 0 {
                     return Err(error.into());
                 }
@@ -211,9 +213,9 @@ impl Workspace<'_> {
         drop(captured);
         self.tidy_store();
         if snapshot.backend == Backend::Archive {
-            thinned.add(self.thin_archives()?);
+            thinned.add(self.thin_archives(beginning)?);
         }
-        thinned.add(self.make_room(false)?);
+        thinned.add(self.make_room(false, beginning)?);
         let over_budget = self.budget()?.is_over();
         Ok(Taken { snapshot, arrival, files_read, linked, cloned, recovered, thinned, over_budget })
     }
