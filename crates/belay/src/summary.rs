@@ -220,11 +220,7 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     let (ui, dim) = (context.ui, style::DIM);
     for one in farewell.denied.iter().take(DENIED_MAX) {
         let (what, rule) = past::proposal(one);
-        let who = one.command.map(|number| match one.argv.is_empty() {
-            true => format!(" (#{number})"),
-            false => format!(" (#{number} {})", past::command_line(&one.argv, COMMAND_MAX / 2)),
-        });
-        let line = format!("Refused: {what}{}; {rule}", who.unwrap_or_default());
+        let line = format!("Refused: {what}{}; {rule}", past::asker(one, COMMAND_MAX / 2));
         ui.say(format_args!("{dim}{}{dim:#}", prose(&line, INDENT)));
     }
     let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;
