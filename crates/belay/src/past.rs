@@ -103,6 +103,17 @@ pub(crate) fn proposal(one: &Proposal) -> (String, String) {
 /// A storm of deletions and what became of it, in words.
 pub(crate) fn storm(storm: &Storm) -> String {
     let deleted = quantity::count(storm.deleted, "path");
+    if let Some(outside) = &storm.outside {
+        let became = match storm.decision {
+            Decision::Held => "the run is held",
+            Decision::Noted => "the run went on",
+            Decision::Allowed => "somebody let it go on",
+            Decision::Undone => "what deleted them was ended, and the rest of the run went on",
+            Decision::Stopped => "the run was stopped",
+        };
+        let place = printable(outside.bytes());
+        return format!("{deleted} in {place} were deleted at once, which no snapshot holds: {became}");
+    }
     let became = match storm.decision {
         Decision::Held => "the run is held",
         Decision::Noted => "the run went on",
