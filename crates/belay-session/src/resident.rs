@@ -233,7 +233,7 @@ fn address(place: &Path, name: &str) -> io::Result<(Option<File>, PathBuf)> {
 }
 
 /// The lock that a helper holds while it lives.
-fn lock_name(workspace: &str) -> String {
+pub(crate) fn lock_name(workspace: &str) -> String {
     format!("workspaces/{workspace}/helper.lock")
 }
 
