@@ -39,7 +39,7 @@ pub use beside::Beside;
 pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
-    advise_sequential, clone_file, clone_range, data_extents, file_xattrs, punch_or_extend, set_file_mtime,
+    UNWAITED, advise_sequential, clone_file, clone_range, data_extents, file_xattrs, punch_or_extend, set_file_mtime,
     watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
