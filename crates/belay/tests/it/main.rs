@@ -19,6 +19,7 @@ mod hard_links;
 mod held;
 mod hooks;
 mod hooks_beside;
+mod hooks_in_time;
 mod hostile;
 mod inside;
 mod installing;
