@@ -51,7 +51,7 @@ impl Names {
     /// Those that a snapshot saw, and those beneath what it says that it left out.
     pub(super) fn seen_by(workspace: &Workspace<'_>, snapshot: &Snapshot, linked: Vec<(u64, u64, Vec<u8>)>) -> Names {
         // One that cannot say what it lacks is none: then everything is looked at.
-        let coverage = workspace.tree(snapshot).and_then(|tree| Ok(tree.coverage(workspace.home().store())?)).ok();
+        let coverage = workspace.tree(snapshot).and_then(|tree| tree.coverage(workspace.home().store())).ok();
         // A mount is another filesystem, and no file has names in two of them.
         let is_here = |kind: GapKind| !matches!(kind, GapKind::Mount | GapKind::Hung);
         let left_out = coverage.map(|coverage| {
@@ -111,6 +111,9 @@ struct Look<'a> {
     closed: BTreeSet<Vec<u8>>,
 }
 
+/// How many names a file has, and those that were found.
+type File<'n> = (u64, Vec<&'n Vec<u8>>);
+
 /// What some directories hold.
 #[derive(Default)]
 struct Listed {
@@ -164,7 +167,7 @@ impl Look<'_> {
 
     /// The names of files that have more of them than were found, as they are now.
     fn leading_out(&self) -> Vec<Vec<u8>> {
-        let mut files: BTreeMap<(u64, u64), (u64, Vec<&Vec<u8>>)> = BTreeMap::new();
+        let mut files: BTreeMap<(u64, u64), File<'_>> = BTreeMap::new();
         let mut around: Option<(&[u8], Dir)> = None;
         for path in &self.names {
             let (above, name) = split(path);
@@ -178,7 +181,7 @@ impl Look<'_> {
                 file.1.push(path);
             }
         }
-        let leads_out = |file: &&(u64, Vec<&Vec<u8>>)| file.0 > file.1.len() as u64;
+        let leads_out = |file: &&File<'_>| file.0 > file.1.len() as u64;
         let mut out: Vec<Vec<u8>> =
             files.values().filter(leads_out).flat_map(|(_, names)| names.iter().copied().cloned()).collect();
         out.sort_unstable();

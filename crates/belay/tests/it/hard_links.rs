@@ -14,23 +14,23 @@ struct Outside(PathBuf);
 impl Outside {
     fn beside(world: &World) -> Outside {
         let path = world.workspace.base().join("elsewhere");
-        fs::create_dir(&path).unwrap();
+        fs::create_dir(&path).expect("a directory beside the workspace");
         Outside(path)
     }
 
     /// Gives a file out there a second name in the workspace.
     fn link(&self, world: &World, path: &str) {
         let outside = self.0.join(path.replace('/', "-"));
-        fs::write(&outside, "outside").unwrap();
+        fs::write(&outside, "outside").expect("a file out there");
         let inside = world.workspace.join(path);
-        fs::create_dir_all(inside.parent().unwrap()).unwrap();
-        fs::hard_link(&outside, inside).unwrap();
+        fs::create_dir_all(inside.parent().expect("it lies in the workspace")).expect("directories inside");
+        fs::hard_link(&outside, inside).expect("a second name");
     }
 
     fn assert_unchanged(&self, ran: &Ran) {
-        for entry in fs::read_dir(&self.0).unwrap() {
-            let path = entry.unwrap().path();
-            assert_eq!(fs::read_to_string(&path).unwrap(), "outside", "{}: {ran}", path.display());
+        for entry in fs::read_dir(&self.0).expect("the directory out there") {
+            let path = entry.expect("an entry of it").path();
+            assert_eq!(fs::read_to_string(&path).expect("a text"), "outside", "{}: {ran}", path.display());
         }
     }
 }
