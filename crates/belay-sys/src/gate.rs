@@ -154,7 +154,8 @@ mod tests {
     fn who_knocks_waits_and_a_gate_that_goes_lets_everybody_in() {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("program");
-        std::fs::copy("/bin/true", &program).unwrap();
+        // Not by this process: a child that another test forks meanwhile would keep it from being executed.
+        assert!(Command::new("cp").arg("/bin/true").arg(&program).status().unwrap().success());
         // They exist before the gate does: one that is forked later has a copy of it until it has executed something.
         let [mut first, mut second] = [(); 2].map(|()| {
             let script = format!("read -r go; exec {} 'a b' ''", program.display());
