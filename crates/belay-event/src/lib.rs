@@ -64,8 +64,28 @@ pub enum What {
     Storm(Storm),
     /// An agent called a tool of a server.
     McpCall(McpCall),
-    /// The run ended; its last event.
+    /// The run ended; its last event, but for [`What::Erased`].
     RunEnded(RunEnded),
+    /// Words of events were erased from the record on purpose.
+    Erased(Erased),
+}
+
+/// Which events have other words than they were recorded with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erased {
+    /// The events.
+    pub events: Vec<ErasedEvent>,
+}
+
+/// An event whose words were erased.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasedEvent {
+    /// Its number in the record.
+    pub seq: u64,
+    /// What it contributes to the chain, in hexadecimal: the leaf of the event as it was written.
+    pub leaf: String,
+    /// The leaf of what stands in its place, in hexadecimal.
+    pub now: String,
 }
 
 /// A call of a tool that an agent was offered over MCP.

@@ -157,6 +157,9 @@ pub(super) fn note(what: &What) -> Option<String> {
                 why.unwrap_or_default()
             ))
         }
+        What::Erased(erased) => {
+            Some(format!("`belay forget` erased words of {}", quantity::count(erased.events.len() as u64, "event")))
+        }
         What::RunEnded(ended) => {
             let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
             let end = match ended.ended {
