@@ -78,7 +78,7 @@ pub use ephemeral::Written;
 pub use error::{Error, Result};
 pub use export::Exported;
 pub use eyes::{Eyes, Lookout, Sight};
-pub use forget::{Elsewhere, Forget, ForgetReport};
+pub use forget::{Elsewhere, ErasedRecords, Forget, ForgetReport, NamedInRun};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
 pub use history::{Finds, Found, Version, VersionState};

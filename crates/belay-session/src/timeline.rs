@@ -135,6 +135,12 @@ impl Timeline {
         Log::rewrite(disk, name, &payloads(&self.essence()))
     }
 
+    /// Changes what is said of snapshots and rewinds; nothing of it counts before the log is written anew.
+    pub(crate) fn edit(&mut self, mut snapshot: impl FnMut(&mut Snapshot), mut rewind: impl FnMut(&mut Rewound)) {
+        self.snapshots.iter_mut().for_each(&mut snapshot);
+        self.rewinds.iter_mut().for_each(&mut rewind);
+    }
+
     /// What a log tells.
     fn of(log: &Log, name: &str) -> Result<Timeline> {
         let mut timeline = Timeline::default();
