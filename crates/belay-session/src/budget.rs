@@ -10,7 +10,7 @@ use crate::home::Home;
 use crate::identity::Index;
 use crate::log::replace;
 use crate::record::{Snapshot, Why};
-use crate::retention::{PrunePlan, Pruned, Terms, Worth, delete_records, keep_order, needed};
+use crate::retention::{PrunePlan, Pruned, Terms, Worth, delete_records, keep_order};
 use crate::timeline::Timeline;
 use crate::workspace::{Workspace, timeline_name};
 
@@ -30,6 +30,11 @@ impl Budget {
     pub fn is_over(&self) -> bool {
         self.used_bytes > self.limit_bytes
     }
+
+    /// Bytes that it may grow by.
+    fn room(&self) -> u64 {
+        self.limit_bytes.saturating_sub(self.used_bytes)
+    }
 }
 
 /// The part of a limit that history may have when the snapshots that no rule deletes exceed it by themselves:
@@ -38,6 +43,9 @@ const HISTORY_SHARE: u64 = 5;
 
 /// Thinning goes this part of the limit below it, so that the next snapshot need not thin again.
 const SLACK_SHARE: u64 = 20;
+
+/// How much more room is made each time when what was made is not enough: a capture says that it needs more, not how much.
+const MORE_ROOM: u64 = 4;
 
 impl Home {
     /// The store's size, and the limit that these settings set.
@@ -58,32 +66,71 @@ impl Workspace<'_> {
         self.home.budget(&self.settings)
     }
 
-    /// Brings the store within its budget. When the disk is full only what nothing names any more is given back: whoever
-    /// filled it may not have been us, and would have old snapshots deleted for one that still does not fit.
-    pub(crate) fn make_room(&self, disk_is_full: bool) -> Result<Pruned> {
+    /// Gives back what nothing names any more. When the disk is full no snapshot is deleted for that: whoever filled it may
+    /// not have been us, and would have old snapshots deleted for one that still does not fit.
+    pub(crate) fn make_space(&self) -> Pruned {
+        Pruned { deleted: Vec::new(), freed_bytes: self.home.collect_quietly().unwrap_or(0) }
+    }
+
+    /// Brings the store within its budget without deleting any of `spared`; returns what it has then.
+    pub(crate) fn make_room(&self, spared: &[&str], thinned: &mut Pruned) -> Result<Budget> {
         let budget = self.budget()?;
-        if !disk_is_full && !budget.is_over() {
-            return Ok(Pruned::default());
+        let slack = budget.limit_bytes / SLACK_SHARE;
+        if !budget.is_over() || budget.used_bytes.abs_diff(self.home.thinned_to()) < slack {
+            return Ok(budget);
         }
-        if !disk_is_full && budget.used_bytes.abs_diff(self.home.thinned_to()) < budget.limit_bytes / SLACK_SHARE {
-            return Ok(Pruned::default());
+        thinned.add(self.thin(0, slack, spared)?);
+        self.budget()
+    }
+
+    /// Captures within the budget: what has to go for it goes before the store is larger than it may be, and none of
+    /// `spared`. What does not fit when nothing more can go is captured all the same, for protection comes first.
+    pub(crate) fn within_budget<T>(
+        &self,
+        spared: &[&str],
+        thinned: &mut Pruned,
+        capture: &mut dyn FnMut(Option<u64>) -> Result<T>,
+    ) -> Result<T> {
+        let budget = self.make_room(spared, thinned)?;
+        // Of a store that is too large by itself nothing more can be freed.
+        let mut room = if budget.is_over() { return capture(None) } else { budget.room() };
+        let mut wanted = room.max(budget.limit_bytes / SLACK_SHARE);
+        loop {
+            match capture(Some(room)) {
+                Err(Error::Store(belay_store::Error::NoRoom)) => {}
+                other => return other,
+            }
+            wanted = wanted.saturating_mul(MORE_ROOM).min(budget.limit_bytes);
+            thinned.add(self.thin(wanted, wanted, spared)?);
+            let more = self.budget()?.room();
+            if more <= room {
+                return capture(None);
+            }
+            room = more;
         }
+    }
+
+    /// If there is less room than `needed`, deletes what is worth least until there is room for `wanted` bytes, as far as it
+    /// can be.
+    fn thin(&self, needed: u64, wanted: u64, spared: &[&str]) -> Result<Pruned> {
         // While nothing can be freed, deleting snapshots would only lose them.
         let Some(freed_bytes) = self.home.collect_quietly() else { return Ok(Pruned::default()) };
         let mut pruned = Pruned { deleted: Vec::new(), freed_bytes };
-        let (used, limit) = (budget.used_bytes.saturating_sub(pruned.freed_bytes), budget.limit_bytes);
-        if used <= limit || disk_is_full {
+        let budget = self.budget()?;
+        if !budget.is_over() && budget.room() >= needed {
             return Ok(pruned);
         }
         let delete_initial = self.settings.flag("snapshots.retention.delete_initial");
-        for (workspace, ids) in beyond(self.home, limit - limit / SLACK_SHARE, used, None, delete_initial)? {
+        let limit = budget.limit_bytes.saturating_sub(wanted);
+        for (workspace, mut ids) in beyond(self.home, limit, budget.used_bytes, None, delete_initial)? {
+            ids.retain(|id| !spared.contains(&id.as_str()));
             pruned.deleted.extend(delete_records(self.home, &workspace, &ids, Why::Budget)?);
         }
         if !pruned.deleted.is_empty() {
             pruned.freed_bytes += self.home.collect_quietly().unwrap_or(0);
         }
-        let rest = self.home.store().stored_bytes()?;
-        self.home.remember_thinned(if rest > limit { rest } else { 0 });
+        let rest = self.budget()?;
+        self.home.remember_thinned(if rest.is_over() { rest.used_bytes } else { 0 });
         Ok(pruned)
     }
 
@@ -129,7 +176,7 @@ fn beyond(
     let mut timelines = Vec::new();
     for identity in Index::read(home.disk())?.known {
         let timeline = Timeline::read(home.disk(), &timeline_name(&identity.id))?;
-        let terms = Terms { delete_initial, needed: needed(home, &identity.id)? };
+        let terms = Terms::of(home, &identity.id, &timeline, delete_initial)?;
         timelines.push((identity.id, timeline, terms));
     }
     let mut all = Vec::new();

@@ -39,6 +39,9 @@ pub struct Batch<'a> {
     /// Packs that are closed and being made durable.
     pub(super) closing: Mutex<Vec<std::thread::JoinHandle<Result<Sealed>>>>,
     pub(super) new_content: AtomicU64,
+    /// Bytes that were handed to packs, and how many those may be.
+    stored: AtomicU64,
+    stored_max: u64,
     /// Files cannot share blocks with the store's disk.
     pub(super) cannot_share: AtomicBool,
 }
@@ -53,7 +56,30 @@ impl<'a> Batch<'a> {
         let seen = (0..SHARDS).map(|_| Mutex::default()).collect();
         let (pack, pointers) = (Mutex::default(), Mutex::default());
         let (closing, new_content) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Batch { store, lock, seen, pack, pointers, closing, new_content, cannot_share: AtomicBool::new(false) })
+        let (stored, cannot_share) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Batch {
+            store,
+            lock,
+            seen,
+            pack,
+            pointers,
+            closing,
+            new_content,
+            stored,
+            stored_max: u64::MAX,
+            cannot_share,
+        })
+    }
+
+    /// The same, which takes so many stored bytes and no more.
+    pub(crate) fn within(self, stored_max: u64) -> Batch<'a> {
+        Batch { stored_max, ..self }
+    }
+
+    /// Counts what is about to be written.
+    pub(super) fn take_room(&self, bytes: u64) -> Result<()> {
+        let before = self.stored.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > self.stored_max { Err(Error::NoRoom) } else { Ok(()) }
     }
 
     /// A writer for one thread.
@@ -97,8 +123,12 @@ impl<'a> Batch<'a> {
     }
 
     fn append(&self, block: &NewBlock<'_>, objects: &[(Hash, u32, u32)]) -> Result<()> {
+        // With the rows of its tables, which are written when the pack is closed.
+        let rows = crate::pack::BLOCK_ROW + objects.len() * crate::pack::OBJECT_ROW;
+        self.take_room((block.len() + rows) as u64)?;
         let mut slot = self.pack.lock().expect("no holder panics");
         if slot.is_none() {
+            self.take_room(crate::pack::FRAME_BYTES)?;
             *slot = Some(PackWriter::create(&self.store.disk, PACKS)?);
         }
         let pack = slot.as_mut().expect("it was just made");
