@@ -85,7 +85,7 @@ pub use history::{Finds, Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use import::{ImportRequest, Imported};
-pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
+pub use maintenance::{Affected, Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use proposals::{Proposal, proposals};
