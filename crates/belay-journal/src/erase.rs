@@ -84,12 +84,12 @@ pub fn erase(dir: &Path, key: Key, at: At, redact: &dyn Fn(&Event) -> Option<Eve
         schema::durably(&mut connection, write).map_err(Error::database("erase words in"))?;
     }
     rewrite_lines(dir, &mut lines, head.closed)?;
-    if !changed.is_empty() {
-        // Pages that were left behind by earlier changes of a row may hold the words as well.
-        let rest = "PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);";
-        connection.execute_batch(rest).map_err(Error::database("make anew"))?;
-    }
-    Ok(changed.len() as u64)
+    // Pages that were left behind by earlier changes of a row may hold the words as well.
+    let rest = "PRAGMA wal_checkpoint(TRUNCATE); VACUUM; PRAGMA wal_checkpoint(TRUNCATE);";
+    connection.execute_batch(rest).map_err(Error::database("make anew"))?;
+    // Whoever reads at this moment keeps the log of changes, and with it the words; the next try is rid of them.
+    let log = std::fs::metadata(dir.join(format!("{}-wal", schema::DATABASE)));
+    if log.is_ok_and(|log| log.len() > 0) { Err(Error::Busy) } else { Ok(changed.len() as u64) }
 }
 
 impl Reader {

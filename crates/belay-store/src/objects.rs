@@ -338,7 +338,7 @@ impl Store {
     }
 
     /// Gives up all that is kept for the next reader, before work that needs the memory.
-    pub(crate) fn forget(&self) {
+    pub fn forget_kept(&self) {
         self.forget_nodes();
         *self.blocks.lock().expect("no holder panics") = BlockCache::default();
     }

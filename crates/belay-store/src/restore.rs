@@ -189,7 +189,7 @@ pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>
     }
     options.progress.expect(plan.steps.len() as u64, plan.bytes);
     // What the plan was made from is not needed to carry it out.
-    store.forget();
+    store.forget_kept();
     let hands = Hands::new(options.faults);
     let (as_root, layout) = (belay_sys::is_root(), Layout::new(plan));
     let can_share = AtomicBool::new(store.has_copies()?);

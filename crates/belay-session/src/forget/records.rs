@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use belay_event::At;
+use belay_event::{At, Event, Raw};
 use belay_store::LockMode;
 
 use super::Forget;
-use super::words::{ERASED, Words, names};
+use super::words::{ERASED, Words, contains, names};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::log::replace;
@@ -107,7 +107,7 @@ fn erase_in_run(
     let dir = home.run_dir(&run.id);
     let root = run.root.clone();
     let words = Words { paths, root: root.bytes() };
-    let redact = |event: &belay_event::Event| words.redact(event);
+    let redact = |event: &Event| words.redact(event);
     let named = match belay_journal::count_erasable(&dir, &redact) {
         Err(belay_journal::Error::Missing(_)) => 0,
         other => other.map_err(|error| told(&error))?,
@@ -199,10 +199,11 @@ fn erase_in_cache(home: &Home, workspace: &str, paths: &[Vec<u8>]) -> Result<()>
     let dir = format!("workspaces/{workspace}");
     let last = |path: &Vec<u8>| path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
     let names: Vec<Vec<u8>> = paths.iter().map(last).collect();
-    let words = Words { paths: &names, root: b"" };
     for (file, _) in home.disk().list(&dir).map_err(Error::disk("list", &dir))? {
         let path = home.path().join(&dir).join(&file);
-        if file.starts_with("cache") && is_named_in_file(&path, &words).unwrap_or(false) {
+        // Names lie in it between bytes that may look like a part of them.
+        let knows = |bytes: &[u8]| names.iter().any(|name| contains(bytes, name));
+        if file.starts_with("cache") && any_piece(&path, longest(&names), knows).unwrap_or(true) {
             // An empty one: that there was a cache is how a lost timeline is noticed.
             replace(home.disk(), &format!("{dir}/{file}"), b"")?;
         }
@@ -212,15 +213,16 @@ fn erase_in_cache(home: &Home, workspace: &str, paths: &[Vec<u8>]) -> Result<()>
 
 /// Looks through every file of the workspaces and of their runs.
 fn search(home: &Home, scopes: &[Scope<'_>], done: &mut ErasedRecords) -> Result<()> {
-    let mut places: Vec<(PathBuf, &[Vec<u8>])> =
-        scopes.iter().map(|(id, paths)| (home.path().join("workspaces").join(id), *paths)).collect();
+    let mut places: Vec<(PathBuf, &[Vec<u8>], Raw)> =
+        scopes.iter().map(|(id, paths)| (home.path().join("workspaces").join(id), *paths, Raw::default())).collect();
     for (run, paths) in runs_of(home, scopes)? {
         if !done.unreached.iter().any(|(id, _)| *id == run.id) {
-            places.push((home.run_dir(&run.id), paths));
+            places.push((home.run_dir(&run.id), paths, run.root));
         }
     }
-    for (place, paths) in places {
-        let words = Words { paths, root: b"" };
+    for (place, paths, root) in places {
+        let words = Words { paths, root: root.bytes() };
+        let redact = |event: &Event| words.redact(event);
         let mut dirs = vec![place];
         while let Some(dir) = dirs.pop() {
             for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
@@ -229,8 +231,7 @@ fn search(home: &Home, scopes: &[Scope<'_>], done: &mut ErasedRecords) -> Result
                     dirs.push(path);
                 } else if kind.is_ok_and(|kind| kind.is_file()) {
                     done.searched += 1;
-                    // One that cannot be read is one of which nothing can be said.
-                    if is_at(&path, paths) || is_named_in_file(&path, &words).unwrap_or(true) {
+                    if is_at(&path, paths) || is_named(&path, &words, &redact) {
                         done.still.push(path);
                     }
                 }
@@ -247,21 +248,40 @@ fn is_at(file: &Path, paths: &[Vec<u8>]) -> bool {
     paths.iter().any(|path| file.ends_with(Path::new(std::ffi::OsStr::from_bytes(path))))
 }
 
-fn is_named_in_file(path: &Path, words: &Words<'_>) -> io::Result<bool> {
-    let mut file = fs::File::open(path)?;
-    let longest = words.paths.iter().map(Vec::len).max().unwrap_or(0);
-    let mut bytes = Vec::new();
+/// Whether a file of belay's own names one of the paths.
+fn is_named(path: &Path, words: &Words<'_>, redact: &dyn Fn(&Event) -> Option<Event>) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    if name.starts_with(b"session.db") {
+        // Columns lie beside each other without a border, and it was made anew if anything in it was erased.
+        let dir = path.parent().unwrap_or(path);
+        return belay_journal::count_erasable(dir, redact).map_or(true, |events| events > 0);
+    }
     let mut is_text = None;
+    let names_one = |bytes: &[u8]| {
+        let is_text = *is_text.get_or_insert_with(|| !bytes.contains(&0));
+        let telling = |path: &&Vec<u8>| is_text || path.len() >= TELLING_BYTES_MIN;
+        words.paths.iter().filter(telling).any(|path| names(bytes, path))
+    };
+    // One that cannot be read is one of which nothing can be said.
+    any_piece(path, longest(words.paths), names_one).unwrap_or(true)
+}
+
+fn longest(names: &[Vec<u8>]) -> usize {
+    names.iter().map(Vec::len).max().unwrap_or(0)
+}
+
+/// Whether something holds of any piece of a file; a name that is no longer than `longest` lies whole in one of them, with
+/// what is beside it.
+fn any_piece(path: &Path, longest: usize, mut holds: impl FnMut(&[u8]) -> bool) -> io::Result<bool> {
+    let mut file = fs::File::open(path)?;
+    let mut bytes = Vec::new();
     loop {
-        // A name that lies across two pieces, with what is beside it.
         let kept = bytes.len().min(longest + 2);
         bytes.drain(..bytes.len() - kept);
         if (&mut file).take(CHUNK_BYTES as u64).read_to_end(&mut bytes)? == 0 {
             return Ok(false);
         }
-        let is_text = *is_text.get_or_insert_with(|| !bytes.contains(&0));
-        let telling = |path: &&Vec<u8>| is_text || path.len() >= TELLING_BYTES_MIN;
-        if words.paths.iter().filter(telling).any(|path| names(&bytes, path)) {
+        if holds(&bytes) {
             return Ok(true);
         }
     }

@@ -135,6 +135,11 @@ pub(crate) fn names(text: &[u8], name: &[u8]) -> bool {
     false
 }
 
+/// Whether the text has the name in it, as a part of whatever.
+pub(crate) fn contains(text: &[u8], name: &[u8]) -> bool {
+    find(text, name, 0).is_some()
+}
+
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte >= 0x80 || matches!(byte, b'_' | b'-' | b'.')
 }
