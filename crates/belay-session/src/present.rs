@@ -119,6 +119,14 @@ impl Workspace<'_> {
         self.look(Look::default(), work)
     }
 
+    /// The same, looking at no more than what changed since the newest snapshot where its filesystem can be asked;
+    /// which has it write everything that it holds in memory, and so is for whoever has the time.
+    pub fn present_if_told(&self, work: Work<'_>) -> Result<Tree> {
+        let told = if self.eyes().is_none() { self.told_now()? } else { None };
+        let dirty = told.as_ref().map(|(base, paths)| (base, paths.as_slice()));
+        self.look(Look { dirty, ..Look::default() }, work)
+    }
+
     pub(crate) fn look(&self, look: Look<'_>, work: Work<'_>) -> Result<Tree> {
         let watched = self.watched(&look);
         let preview = self.with_options(watched.narrow(look), work, |options| preview(self.home.store(), options))?;

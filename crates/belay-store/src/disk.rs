@@ -51,6 +51,8 @@ pub trait DiskWrite: Send {
     fn share(&mut self, _from: &File, _at: u64) -> io::Result<u64> {
         Err(io::ErrorKind::Unsupported.into())
     }
+    /// Has the disk begin with so many bytes at an offset, so that the sync finds less to do; nothing is durable by it.
+    fn begin_sync(&mut self, _offset: u64, _len: u64) {}
     /// Makes all that was appended durable.
     fn sync(&mut self) -> io::Result<()>;
 }
@@ -182,6 +184,10 @@ impl DiskWrite for File {
     fn share(&mut self, from: &File, at: u64) -> io::Result<u64> {
         belay_sys::clone_range(from, (0, 0), self, at)?;
         self.seek(io::SeekFrom::End(0))
+    }
+
+    fn begin_sync(&mut self, offset: u64, len: u64) {
+        belay_sys::begin_writing_out(self, offset, len);
     }
 
     fn sync(&mut self) -> io::Result<()> {

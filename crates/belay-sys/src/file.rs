@@ -87,6 +87,15 @@ pub fn watch_mappings(file: &File) {
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) };
 }
 
+/// Has the disk write what the file gained at an offset while the caller goes on; durable only after a sync.
+pub fn begin_writing_out(file: &File, offset: u64, len: u64) {
+    // Lengths of files are far below the largest of these numbers.
+    let (offset, len) = (offset as libc::off64_t, len as libc::off64_t);
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call takes no pointers. Its failure
+    // leaves the work to the sync.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
+}
+
 /// Sets the time of the last change of an open file's content; that of the last access stays.
 pub fn set_file_mtime(file: &File, mtime: crate::Time) -> io::Result<()> {
     let omitted = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_OMIT };

@@ -61,7 +61,8 @@ impl<'u> Context<'u> {
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
         let git_ignore = self.environment.git_ignore();
         let (clock, ids) = (Clock::system(), Ids::random());
-        let options = HomeOptions { algorithm, clock, ids, zone: environment::zone(), git_ignore };
+        let zone = environment::zone();
+        let options = HomeOptions { algorithm, clock, ids, zone, git_ignore, ..HomeOptions::default() };
         Ok(Home::open(&self.environment.home, options)?)
     }
 

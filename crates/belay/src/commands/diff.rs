@@ -146,7 +146,7 @@ fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result
 
 fn present(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<Tree> {
     let meter = context.ui.meter("Looking");
-    Ok(workspace.present(context.work(&meter))?)
+    Ok(workspace.present_if_told(context.work(&meter))?)
 }
 
 /// Writes the changes as they are wanted.
