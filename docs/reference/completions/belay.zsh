@@ -458,8 +458,6 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
-'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -481,8 +479,6 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
-'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -1146,8 +1142,7 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
-'--consoles[Also erase everything that the terminals of runs showed whose records name a path]' \
-'--dry-run[Only show which snapshots hold them, and which runs name them]' \
+'--dry-run[Only show which snapshots hold them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1173,7 +1168,125 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__workspaces__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
@@ -1399,6 +1512,41 @@ never\:"Never"))' \
 ':key -- The key, such as snapshots.retention.budget:_default' \
 && ret=0
 ;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+':value -- The value:_default' \
+&& ret=0
+;;
+(unset)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_belay__subcmd__config__subcmd__help_commands" \
@@ -1416,6 +1564,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2063,7 +2219,27 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (workspaces)
 _arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
@@ -2114,6 +2290,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2261,11 +2445,11 @@ _belay_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot and every record of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'forget:Erase files or directories from every snapshot of the workspace' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2375,6 +2559,8 @@ _belay__subcmd__config_commands() {
 'list:List every key with its value' \
 'ls:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config commands' commands "$@"
@@ -2389,6 +2575,8 @@ _belay__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config help commands' commands "$@"
@@ -2408,10 +2596,30 @@ _belay__subcmd__config__subcmd__help__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config help list commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help unset commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__config__subcmd__list_commands] )) ||
 _belay__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__conformance_commands] )) ||
 _belay__subcmd__conformance_commands() {
@@ -2551,11 +2759,11 @@ _belay__subcmd__help_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot and every record of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'forget:Erase files or directories from every snapshot of the workspace' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2639,6 +2847,8 @@ _belay__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
     )
     _describe -t commands 'belay help config commands' commands "$@"
 }
@@ -2651,6 +2861,16 @@ _belay__subcmd__help__subcmd__config__subcmd__get_commands() {
 _belay__subcmd__help__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay help config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__conformance_commands] )) ||
 _belay__subcmd__help__subcmd__conformance_commands() {
@@ -2959,8 +3179,21 @@ _belay__subcmd__help__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__help__subcmd__workspaces_commands] )) ||
 _belay__subcmd__help__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+    )
     _describe -t commands 'belay help workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__history_commands] )) ||
 _belay__subcmd__history_commands() {
@@ -3287,8 +3520,48 @@ _belay__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__workspaces_commands] )) ||
 _belay__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'ls:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'forget:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
     _describe -t commands 'belay workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay workspaces help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help rm commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces rm commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_belay" ]; then
