@@ -48,6 +48,11 @@ impl Tree {
         self.git?.name(ObjectKind::Blob, bytes).ok()
     }
 
+    /// The name that a repository gives to a file with these bytes, whether or not there is one.
+    pub fn git_name_anyway(&self, bytes: &[u8]) -> Option<GitId> {
+        self.git.unwrap_or(Format::Sha1).name(ObjectKind::Blob, bytes).ok()
+    }
+
     /// The tree's root, counts and identity.
     pub fn manifest(&self) -> &Manifest {
         match &self.source {

@@ -6,8 +6,11 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use rustix::fs::{Advice, SeekFrom, Timespec, Timestamps};
+use rustix::fs::{Advice, OFlags, SeekFrom, Timespec, Timestamps};
 use rustix::io::Errno;
+
+/// A flag for opening what should be a file: whatever somebody put in its place, a pipe for one, is not waited for.
+pub const UNWAITED: i32 = OFlags::NONBLOCK.bits() as i32;
 
 /// Offset and length of each run of data in the first `size` bytes; what lies between is holes.
 ///

@@ -40,8 +40,8 @@ pub use beside::Beside;
 pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
-    advise_sequential, begin_writing_out, clone_file, clone_range, data_extents, file_xattrs, punch_or_extend,
-    set_file_mtime, watch_mappings,
+    UNWAITED, advise_sequential, begin_writing_out, clone_file, clone_range, data_extents, file_xattrs,
+    punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
 pub use gate::{Gate, Knock};

@@ -260,6 +260,14 @@ impl<'u> Context<'u> {
         })
     }
 
+    /// The user's own configuration file: what it says, or where it will be.
+    pub(crate) fn user_config(&self) -> Result<(PathBuf, Text)> {
+        let fresh = self.environment.user_config.with_extension("toml");
+        let none = || Text { name: fresh.display().to_string(), format: Format::Toml, text: String::new() };
+        let found = read_config(&self.environment.user_config)?.unwrap_or_else(none);
+        Ok((PathBuf::from(&found.name), found))
+    }
+
     fn lenient_sources(&self) -> Result<Sources> {
         Ok(Sources { lenient: true, ..self.sources()? })
     }
@@ -367,6 +375,7 @@ fn read_config(base: &Path) -> Result<Option<Text>> {
             Ok(meta) if meta.len() > CONFIG_BYTES_MAX => {
                 return Err(cannot(&io::Error::other("it is larger than any configuration")));
             }
+            Ok(meta) if !meta.is_file() => return Err(cannot(&io::Error::other("it is not a plain file"))),
             Ok(_) => {
                 let text = fs::read_to_string(&path).map_err(|error| cannot(&error))?;
                 return Ok(Some(Text { name: path.display().to_string(), format, text }));

@@ -100,7 +100,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         false => changes.push(&change),
     })?;
     let differs = !changes.is_empty();
-    let comparison = Comparison { workspace: &workspace, before: &before, after: &after };
+    let comparison = Comparison { workspace: &workspace, before: &before, after: &after, is_indexed: false };
     let mut out = context.ui.paged();
     write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;
