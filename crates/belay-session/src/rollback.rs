@@ -17,6 +17,7 @@ use belay_store::{
 use jiff::Timestamp;
 
 use self::opening::Opening;
+use crate::budget::Spared;
 use crate::error::{Error, Result};
 use crate::intent::{Intent, Named};
 use crate::record::{Kind, Origin, PathText, Record, RewindKind, Rewound, Snapshot};
@@ -164,7 +165,8 @@ impl Workspace<'_> {
         let look = Look { keep: Some(&aim.manifest), ..Look::default() };
         let mut thinned = Pruned::default();
         let mut capture = |room| self.capture(Look { room, ..look }, work);
-        let captured = self.within_budget(&[&aim.target.id], &mut thinned, &mut capture)?;
+        let captured =
+            self.within_budget(Spared { ids: &[&aim.target.id], beginning: None }, &mut thinned, &mut capture)?;
         let view = View::stored(self.home.store());
         self.check_paths(&aim, &view, &captured.manifest)?;
         let plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths)?;

@@ -9,7 +9,6 @@ use std::time::Instant;
 use belay_event::SnapshotTaken;
 use belay_trace::Tracer;
 
-use super::links::Name;
 use super::record::RunRecord;
 use crate::backend::BackendChoice;
 use crate::record::{Cause, Kind, Origin, Pool, Snapshot};
@@ -25,6 +24,9 @@ pub(super) struct Job {
     /// What will be unknown again if this fails.
     owed: Vec<Vec<u8>>,
 }
+
+/// A name of a file that has several: its device and number, and the path.
+type Name = (u64, u64, Vec<u8>);
 
 /// A snapshot that was taken, or not.
 pub(super) struct Done {

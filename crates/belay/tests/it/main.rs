@@ -15,6 +15,7 @@ mod erasing;
 mod forks;
 mod full_disk;
 mod git_refs;
+mod hard_links;
 mod held;
 mod hooks;
 mod hooks_beside;
