@@ -177,18 +177,10 @@ fn whoever_interrupts_the_snapshot_before_a_run_gets_no_run() {
 #[test]
 fn on_a_terminal_the_snapshot_before_a_run_shows_how_far_it_is_and_heeds_ctrl_c() {
     let world = slow();
-    let template = world.command(&[]);
     let program = format!("{} run --isolation none -- touch began", env!("CARGO_BIN_EXE_belay"));
-    let mut terminal = Command::new("script");
-    terminal.args(["-qec", &program, "/dev/null"]).current_dir(world.workspace.path());
-    for (name, value) in template.get_envs() {
-        match value {
-            Some(value) => terminal.env(name, value),
-            None => terminal.env_remove(name),
-        };
-    }
-    terminal.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let Ok(mut child) = terminal.spawn() else { return skip("there is no script(1) to make a terminal with") };
+    let Ok(mut child) = world.at_terminal(&program).spawn() else {
+        return skip("there is no script(1) to make a terminal with");
+    };
     let mut keys = child.stdin.take().expect("a pipe");
     let (mut shown, mut screen) = (Vec::new(), child.stdout.take().expect("a pipe"));
     let mut part = [0; 4096];
