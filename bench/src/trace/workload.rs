@@ -70,8 +70,9 @@ impl Workload {
                 work(
                     "tar x of 30,000 files",
                     (1.05, 1.15),
-                    format!("mkdir x && tar xf {} -C x", quoted(&archive)),
-                    "rm -rf x",
+                    // A name of its own each time: where a directory lay before, the file system may put it again.
+                    format!("d=$(mktemp -d x.XXXXXX) && tar xf {} -C $d", quoted(&archive)),
+                    "rm -rf x.*",
                 )
             }
             Kind::Cargo => {
