@@ -86,6 +86,11 @@ impl Helpers {
         self.0.lock().expect("no holder panics").contains(&pid)
     }
 
+    /// Takes in one that stays until the end.
+    pub(super) fn add(&self, pid: u32) {
+        self.change(|pids| pids.push(pid));
+    }
+
     fn change(&self, change: impl FnOnce(&mut Vec<u32>)) {
         change(&mut self.0.lock().expect("no holder panics"));
     }

@@ -224,6 +224,7 @@ impl<'w> Supervisor<'w> {
             Wake::ChildExited => self.is_over = true,
             Wake::ChildStopped(at) => self.stopped(at),
             Wake::Held(held) => self.held(held),
+            Wake::Gate(news) => self.gate_changed(news),
             Wake::Taken(done) => self.taken(*done),
         }
     }
@@ -266,6 +267,8 @@ impl<'w> Supervisor<'w> {
     fn take_next(&mut self) {
         let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            let now = self.now();
+            self.captures.began(now);
             self.holds.begun();
             // The thread outlives the sender.
             let _ = jobs.send(job);
@@ -293,6 +296,18 @@ impl<'w> Supervisor<'w> {
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }
+        self.take_events();
+    }
+
+    /// Takes in every change of a file that already happened; commands may be late.
+    pub(super) fn see_changes(&mut self) {
+        if let Some(tracer) = &self.tracer {
+            tracer.hand_over();
+        }
+        self.take_events();
+    }
+
+    fn take_events(&mut self) {
         let waiting: Vec<Wake> = self.inbox.try_iter().collect();
         for wake in waiting {
             match wake {
@@ -313,6 +328,7 @@ impl<'w> Supervisor<'w> {
             }
             self.deletions.observe(event);
             self.commands.observe(event);
+            self.captures.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
