@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use self::lane::{Ground, Lane, Who};
-pub(crate) use self::workload::timed;
 use self::workload::{Setting, Workload};
+pub(crate) use self::workload::{stamp, timed};
 use crate::error::{Doing, Result, chain};
 use crate::table::{preamble, size, time};
 

@@ -32,8 +32,10 @@ pub type IsMeant = Arc<dyn Fn(u32, &[Raw]) -> bool + Send + Sync>;
 pub enum GateNews {
     /// This process of ours stands there.
     Stands(u32),
-    /// It was stopped or killed, so that everybody was let in; whether another is put up.
+    /// It was stopped or killed, so that everybody was let in.
     Gone {
+        /// The process that stood there.
+        keeper: u32,
         /// Whether there is another already.
         again: bool,
     },
@@ -128,7 +130,7 @@ fn attend(mut gate: Gate, ears: &PipeReader, holding: &Holding) {
         if is_gone {
             let another = if left > 0 { open(holding).ok() } else { None };
             left = left.saturating_sub(1);
-            (holding.news)(GateNews::Gone { again: another.is_some() });
+            (holding.news)(GateNews::Gone { keeper: gate.keeper(), again: another.is_some() });
             match another {
                 Some(another) => gate = another,
                 None => return,

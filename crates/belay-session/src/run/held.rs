@@ -127,8 +127,9 @@ impl Supervisor<'_> {
             // A loop that has ended lets everybody go.
             tell: Arc::new(move |command| drop(held.send(Wake::Held(command)))),
             news: Arc::new(move |change| {
-                if let GateNews::Stands(pid) = change {
-                    helpers.add(pid);
+                match change {
+                    GateNews::Stands(pid) => helpers.add(pid),
+                    GateNews::Gone { keeper, .. } => helpers.remove(keeper),
                 }
                 drop(news.send(Wake::Gate(change)));
             }),
@@ -192,7 +193,7 @@ impl Supervisor<'_> {
 
     /// Takes in what became of the gate.
     pub(super) fn gate_changed(&mut self, news: GateNews) {
-        let GateNews::Gone { again } = news else { return };
+        let GateNews::Gone { again, .. } = news else { return };
         for held in self.holds.overdue(None) {
             self.went_on(held, "was held by nobody any more and");
         }
