@@ -14,6 +14,7 @@ mod ephemeral;
 mod erasing;
 mod forks;
 mod full_disk;
+mod gate;
 mod git_refs;
 mod hard_links;
 mod held;
