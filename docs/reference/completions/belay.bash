@@ -1287,7 +1287,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__conformance)
-            opts="-C -q -h --snapshot --restore --only --place --timeout --directory --fork --json --color --quiet --yes-really --help"
+            opts="-C -q -h --snapshot --restore --only --place --backend --timeout --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1306,6 +1306,10 @@ _belay() {
                     return 0
                     ;;
                 --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

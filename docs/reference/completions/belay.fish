@@ -70,7 +70,7 @@ complete -c belay -n "__fish_belay_needs_command" -f -a "gc" -d 'Give back the s
 complete -c belay -n "__fish_belay_needs_command" -f -a "verify" -d 'Check that every snapshot can be restored'
 complete -c belay -n "__fish_belay_needs_command" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_needs_command" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
-complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot and every record of the workspace'
 complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_needs_command" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_needs_command" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
@@ -347,6 +347,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s f -l force -d 'Delete also what the next undo or redo needs, which can then not be done any more'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s n -l dry-run -d 'Only show what would be deleted'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -358,6 +359,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s f -l force -d 'Delete also what the next undo or redo needs, which can then not be done any more'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s n -l dry-run -d 'Only show what would be deleted'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -696,7 +698,8 @@ complete -c belay -n "__fish_belay_using_subcommand forget" -l color -d 'When to
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand forget" -l everywhere -d 'Erase the same content from every other path and workspace that ever held it, too'
-complete -c belay -n "__fish_belay_using_subcommand forget" -l dry-run -d 'Only show which snapshots hold them'
+complete -c belay -n "__fish_belay_using_subcommand forget" -l consoles -d 'Also erase everything that the terminals of runs showed whose records name a path'
+complete -c belay -n "__fish_belay_using_subcommand forget" -l dry-run -d 'Only show which snapshots hold them, and which runs name them'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand forget" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
@@ -999,6 +1002,7 @@ complete -c belay -n "__fish_belay_using_subcommand conformance" -l snapshot -d 
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l restore -d 'The shell command that brings everything back' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l only -d 'Only properties or groups of them whose name holds this text' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l place -d 'Make the workspaces beneath DIR, for instance on another filesystem' -r -F
+complete -c belay -n "__fish_belay_using_subcommand conformance" -l backend -d 'Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l timeout -d 'How long each command of the tool may take' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l fork -d 'Act on this fork of the workspace instead' -r
@@ -1141,7 +1145,7 @@ complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_su
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot and every record of the workspace'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'

@@ -458,6 +458,8 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
+'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -479,6 +481,8 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
+'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -1142,7 +1146,8 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
-'--dry-run[Only show which snapshots hold them]' \
+'--consoles[Also erase everything that the terminals of runs showed whose records name a path]' \
+'--dry-run[Only show which snapshots hold them, and which runs name them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1777,6 +1782,7 @@ _arguments "${_arguments_options[@]}" : \
 '--restore=[The shell command that brings everything back]:COMMAND:_default' \
 '*--only=[Only properties or groups of them whose name holds this text]:TEXT:_default' \
 '--place=[Make the workspaces beneath DIR, for instance on another filesystem]:DIR:_files' \
+'(--snapshot)--backend=[Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set]:NAME:_default' \
 '--timeout=[How long each command of the tool may take]:SECONDS:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -2445,7 +2451,7 @@ _belay_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot of the workspace' \
+'forget:Erase files or directories from every snapshot and every record of the workspace' \
 'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
@@ -2759,7 +2765,7 @@ _belay__subcmd__help_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot of the workspace' \
+'forget:Erase files or directories from every snapshot and every record of the workspace' \
 'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
