@@ -147,6 +147,8 @@ pub enum Error {
         path: String,
         /// The snapshot.
         snapshot: String,
+        /// Paths of it that come close, made printable.
+        nearest: Vec<String>,
     },
     /// The path does not lie beneath the workspace.
     #[error("{} is outside the workspace {}", .path.display(), .workspace.display())]
@@ -424,5 +426,5 @@ pub(crate) fn chain_of(error: &dyn std::error::Error) -> String {
         text.push_str(&cause.to_string());
         source = cause.source();
     }
-    text
+    belay_sys::plain(text)
 }

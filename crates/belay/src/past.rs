@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use belay_session::event::{Actor, Decision, Denied, Ended, Raw, Storm, Wanted};
 use belay_session::journal::Command;
-use belay_session::{Error, Home, Proposal, RunRecord};
+use belay_session::{Error, Home, Proposal, RunRecord, plain};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -42,7 +42,7 @@ pub(crate) fn denied(denied: &Denied) -> String {
     let call = printable(denied.call.as_bytes());
     let path = denied.path.as_ref().map(|path| format!(" {}", printable(path.bytes()))).unwrap_or_default();
     let word = if denied.count > 1 { format!("refused {} times", denied.count) } else { "refused".to_owned() };
-    format!("{word}: {call}{path} ({})", std::io::Error::from_raw_os_error(denied.errno))
+    format!("{word}: {call}{path} ({})", plain(std::io::Error::from_raw_os_error(denied.errno)))
 }
 
 /// What of a refused path is to be said, and the rule that would allow it or why there is none.

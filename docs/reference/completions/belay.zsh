@@ -18,7 +18,7 @@ _belay() {
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -56,7 +56,7 @@ none\:"Nothing"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the run goes on without this terminal]' \
@@ -78,7 +78,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the watch goes on without this terminal]' \
@@ -98,7 +98,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -115,7 +115,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--now[Kill at once]' \
@@ -134,7 +134,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing until the run ends]' \
@@ -156,7 +156,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[List the runs of all workspaces]' \
@@ -174,7 +174,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -192,7 +192,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing what happens until the run ends]' \
@@ -215,7 +215,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--json)--csv[Print comma-separated values]' \
@@ -234,7 +234,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -258,7 +258,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -276,7 +276,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -333,7 +333,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--turn[Mark the beginning of a turn of an agent, so that \`belay undo @turn-N\` can take it back]' \
@@ -359,7 +359,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -390,7 +390,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -413,7 +413,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -435,7 +435,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -455,7 +455,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -476,7 +476,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -533,7 +533,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every changed and every unprotected path, instead of the first few]' \
@@ -555,7 +555,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -582,7 +582,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -608,7 +608,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--apply[Apply it; on a terminal, after one question for all of it]' \
@@ -634,7 +634,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -656,7 +656,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask before a full copy]' \
@@ -676,7 +676,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -700,7 +700,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -716,7 +716,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -732,7 +732,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -785,7 +785,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -811,7 +811,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -838,7 +838,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -861,7 +861,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -883,7 +883,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -896,8 +896,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot to take them from:_default' \
-'*::paths -- The files and directories:_files' \
+'*::words -- The files and directories; before them, the snapshot to take them from:_files' \
 && ret=0
 ;;
 (history)
@@ -905,7 +904,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Show the snapshots in which it did not change, too]' \
@@ -924,7 +923,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every path, also in directories that came or went as a whole]' \
@@ -943,7 +942,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -963,7 +962,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-v[Show what CMD writes, on standard error]' \
@@ -982,7 +981,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -991,7 +990,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 ':path -- The file:_files' \
 && ret=0
 ;;
@@ -1000,7 +999,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show mode, owner, size and time]' \
@@ -1013,7 +1012,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 '::path -- A file or directory; the current directory by default:_files' \
 && ret=0
 ;;
@@ -1024,7 +1023,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1041,7 +1040,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--why[Show for each snapshot what deleting it alone would free, and which paths take most]' \
@@ -1058,7 +1057,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only say what would be freed]' \
@@ -1076,7 +1075,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--deep[Read and check every byte]' \
@@ -1095,7 +1094,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--all[Put what git ignores into the commit, too]' \
@@ -1121,7 +1120,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1138,10 +1137,11 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
+'-n[Only show which snapshots hold them]' \
 '--dry-run[Only show which snapshots hold them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -1159,7 +1159,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1175,7 +1175,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1199,7 +1199,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1215,7 +1215,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1231,7 +1231,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1248,7 +1248,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1302,7 +1302,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--path[It is a path]' \
@@ -1322,7 +1322,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1346,7 +1346,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1364,7 +1364,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1382,7 +1382,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1431,7 +1431,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--revoke[Trust it no longer]' \
@@ -1450,7 +1450,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--project[Also connect the agents that are used here, in the project'\''s own settings]' \
@@ -1468,7 +1468,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1497,7 +1497,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1523,7 +1523,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--fix[Connect the agents that are used here and are not connected]' \
@@ -1540,7 +1540,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--read-only[Offer only tools that change nothing]' \
@@ -1558,7 +1558,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--patient[Nobody waits for this\: take whatever time it needs]' \
@@ -1582,7 +1582,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1598,7 +1598,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--keep[Keep the temporary directory, to look around in it]' \
@@ -1620,7 +1620,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1637,7 +1637,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1654,7 +1654,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1672,7 +1672,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--coloured[Whether its terminal has colours]' \
@@ -1691,7 +1691,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--begin[Start another process in a session of its own that does it]' \
@@ -1710,7 +1710,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1727,7 +1727,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1752,7 +1752,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1768,7 +1768,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1784,7 +1784,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \

@@ -28,7 +28,7 @@ pub(crate) struct Args {
     everywhere: bool,
 
     /// Only show which snapshots hold them
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask

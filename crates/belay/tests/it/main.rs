@@ -47,4 +47,5 @@ mod terminal;
 mod toolchains;
 mod upkeep;
 mod watching;
+mod wording;
 mod world;
