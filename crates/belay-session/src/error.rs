@@ -236,7 +236,7 @@ pub enum Error {
         expected: String,
     },
     /// None was named, and there is none.
-    #[error("there was no such run here yet")]
+    #[error("there was no run here yet")]
     NoRun,
     /// No run has that name.
     #[error("no run is called {0:?}")]

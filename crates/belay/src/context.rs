@@ -259,7 +259,8 @@ impl<'u> Context<'u> {
         })
     }
 
-    fn lenient_sources(&self) -> Result<Sources> {
+    /// The same for whoever must not be stopped by a mistake in them.
+    pub(crate) fn lenient_sources(&self) -> Result<Sources> {
         Ok(Sources { lenient: true, ..self.sources()? })
     }
 

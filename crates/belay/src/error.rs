@@ -147,7 +147,11 @@ impl Failure {
     pub(crate) fn because(mut self, error: &dyn StdError) -> Failure {
         let mut next = Some(error);
         while let Some(cause) = next {
-            self.causes.push(plain(cause));
+            let said = plain(cause);
+            // SQLite tells the number of what it has just said in words.
+            if !said.starts_with("Error code ") {
+                self.causes.push(said);
+            }
             next = cause.source();
         }
         self

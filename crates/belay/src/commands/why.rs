@@ -59,7 +59,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if context.environment.user_home.is_none() {
         return Err(Failure::not_found("nobody says where your home is").untouched().hint("set HOME"));
     }
-    let confines = workspace.as_ref().is_some_and(|here| here.confinement_engine() != ConfinementEngine::None);
+    let confines = workspace.as_ref().is_none_or(|here| here.confinement_engine() != ConfinementEngine::None);
     let why = match asked(&args, &directory) {
         Asked::Other(subject) => profile.why(&subject),
         Asked::Path(path) => {

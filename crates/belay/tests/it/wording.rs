@@ -123,3 +123,29 @@ fn an_address_is_asked_about_by_its_host() {
     assert_eq!(world.json(&["why", "http://[::1]:80/", "--profile", "strict"])["decision"], "the jail's own");
     assert_eq!(world.json(&["why", "http://localhost:3000/", "--profile", "strict"])["decision"], "the jail's own");
 }
+
+#[test]
+fn a_command_that_fails_makes_no_workspace() {
+    let mut world = World::new();
+    for words in [&["trust"][..], &["import", "nowhere.tar"], &["status"], &["why", "/etc/shadow"]] {
+        world.belay(words);
+        assert!(!world.ok(&["workspaces"]).contains("ws_"), "{words:?} made a workspace");
+    }
+    let why = world.belay(&["why", "/etc/shadow"]);
+    assert!(why.code == 0 && !why.stderr.contains("isolation.engine"), "a run would be confined: {why}");
+}
+
+#[test]
+fn what_there_never_was_is_told_as_that() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.snapshot();
+    for (command, told) in [("log", "no run here yet"), ("review", "no ephemeral run"), ("discard", "no ephemeral run")]
+    {
+        let ran = world.belay(&[command]);
+        assert!(ran.code == 3 && ran.stderr.contains(told), "{ran}");
+    }
+    world.ok(&["run", "-q", "--isolation", "none", "--", "true"]);
+    let sql = world.belay(&["sql", "delete from events"]);
+    assert!(sql.code == 2 && !sql.stderr.contains("Error code"), "{sql}");
+}
