@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::census;
-use crate::edits::Editor;
+use crate::edits::{self, Editor, TEN};
 use crate::error::{Doing, Error, Result};
 use crate::measure::{self, Best, Sample};
 use crate::place::{Fs, Place};
@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
 
     /// Measures every row and says how many failed.
     fn rows(&mut self) -> usize {
-        let rows = [Bench::first, Bench::unchanged, Bench::ten, Bench::back];
+        let rows = [Bench::first, Bench::unchanged, Bench::ten, Bench::differing, Bench::back, Bench::half];
         let mut failed = 0;
         for row in rows {
             match row(self) {
@@ -205,22 +205,50 @@ impl<'a> Bench<'a> {
         Ok(figures)
     }
 
-    /// Rollback of ten files, which the others leave to whoever has the copy.
-    fn back(&mut self) -> Result<Figures> {
-        let mut figures = Figures::new("rollback of ten files");
+    /// What differs from the present, of which the others know nothing.
+    fn differing(&mut self) -> Result<Figures> {
+        let mut figures = Figures::new("diff with the present, ten files changed");
         self.each(&mut figures, |bench, who| {
             let Who::Belay(backend) = who else { return Ok(None) };
-            bench.take(who)?;
-            let content = census::fingerprint(&bench.work)?;
+            bench.whole(backend, &["snapshot"])?;
             bench.editor.edit(0)?;
-            bench.place.settle()?;
-            let sample = measure::run(vec![bench.belay(backend, &["rollback", "@latest", "-y"])])?;
-            match content == census::fingerprint(&bench.work)? {
-                true => Ok(Some(sample)),
-                false => Err(Error::Wrong { tool: who.name(), finding: "the ten files are not as before".into() }),
+            let sample = bench.whole(backend, &["diff", "--name-only"])?;
+            match sample.stdout.lines().count() {
+                TEN => Ok(Some(sample)),
+                named => {
+                    Err(Error::Wrong { tool: who.name(), finding: format!("{named} files are named instead of ten") })
+                }
             }
         })?;
         Ok(figures)
+    }
+
+    /// Rollback of ten files, which the others leave to whoever has the copy.
+    fn back(&mut self) -> Result<Figures> {
+        let mut figures = Figures::new("rollback of ten files");
+        self.each(&mut figures, |bench, who| bench.rolled_back(who, |bench| bench.editor.edit(0).map(drop)))?;
+        Ok(figures)
+    }
+
+    /// Rollback after half of the files were removed: what the copy has is shared, where files can share blocks.
+    fn half(&mut self) -> Result<Figures> {
+        let mut figures = Figures::new("rollback after half was removed");
+        let dirs = edits::half(&self.work)?;
+        self.each(&mut figures, |bench, who| bench.rolled_back(who, |bench| edits::remove(&bench.work, &dirs)))?;
+        Ok(figures)
+    }
+
+    fn rolled_back(&mut self, who: Who, harm: impl FnOnce(&mut Self) -> Result<()>) -> Result<Option<Sample>> {
+        let Who::Belay(backend) = who else { return Ok(None) };
+        self.take(who)?;
+        let content = census::fingerprint(&self.work)?;
+        harm(self)?;
+        self.place.settle()?;
+        let sample = measure::run(vec![self.belay(backend, &["rollback", "@latest", "-y"])])?;
+        match content == census::fingerprint(&self.work)? {
+            true => Ok(Some(sample)),
+            false => Err(Error::Wrong { tool: who.name(), finding: "the files are not as before".into() }),
+        }
     }
 
     /// All in turn, round after round, so that whatever the machine does meanwhile meets everybody.
@@ -285,6 +313,13 @@ impl<'a> Bench<'a> {
                 command
             }
         };
+        measure::run(vec![command])
+    }
+
+    /// What `diff` looks at without `--all`, which it does not know, is everything all the same.
+    fn whole(&self, backend: &'static str, words: &[&str]) -> Result<Sample> {
+        let mut command = self.belay(backend, words);
+        command.env("BELAY_SNAPSHOTS__EXCLUDE__GITIGNORED", "capture");
         measure::run(vec![command])
     }
 

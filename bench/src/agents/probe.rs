@@ -11,6 +11,8 @@ use crate::error::{Doing, Error, Result};
 
 /// Calls of `snapshots_list`.
 const LISTS: usize = 5000;
+/// Checkpoints that are kept; one more and the oldest goes, as with an agent whose slots are nearly all taken.
+const KEPT: usize = 8;
 /// How long a helper may take to be there.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -116,7 +118,10 @@ fn tools(seat: &Seat<'_>) -> Result<()> {
         let (name, begun) = (format!("n{round}"), Instant::now());
         client.call("snapshots_create", &format!(r#"{{"name":"{name}"}}"#))?;
         times.push(begun.elapsed());
-        client.call("snapshots_delete", &format!(r#"{{"checkpoint":"{name}"}}"#))?;
+        // Not the newest: what the next one would build upon would be gone, and it would be a first snapshot.
+        if let Some(oldest) = round.checked_sub(KEPT) {
+            client.call("snapshots_delete", &format!(r#"{{"checkpoint":"n{oldest}"}}"#))?;
+        }
         if round == 0 {
             // Its eyes open beside the first of them.
             std::thread::sleep(Duration::from_secs(2));

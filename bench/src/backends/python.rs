@@ -9,6 +9,7 @@ use crate::edits::Editor;
 use crate::error::{Error, Result};
 use crate::measure::{self, Sample};
 use crate::place::{Fs, Place};
+use crate::table;
 
 const PEERS: [&str; 2] = ["belay", "nono-py"];
 /// What is measured, and how many times faster than the original it has to be.
@@ -21,7 +22,8 @@ const ROWS: [(&str, &str, f64); 3] = [
 /// Measures both and says how many promises were not kept.
 pub(super) fn rows(args: &Args, python: &Path, from: &Path, bytes: u64) -> Result<usize> {
     let scratch = args.scratch.as_deref().unwrap_or(&args.data);
-    let place = match Place::new(Fs::Disk, scratch, bytes)? {
+    print!("{}", table::heading(&args.workspace, Fs::Ext4));
+    let place = match Place::new(Fs::Ext4, scratch, bytes)? {
         Ok(place) => place,
         Err(reason) => {
             println!("\nskipped: {reason}");

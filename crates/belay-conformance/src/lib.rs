@@ -16,6 +16,7 @@ mod walk;
 pub use compare::{Ignore, diff_worlds};
 pub use preset::{PRESETS, Preset};
 pub use property::{GROUPS, LAWS, Property, properties};
+pub use stage::MadeAs;
 pub use tool::{Call, Tool};
 pub use trial::{Outcome, Trials, Verdict, try_all, try_one};
 pub use walk::{Kind, Seen, World, walk};

@@ -19,6 +19,58 @@ pub(crate) struct Stage {
     pub(crate) workspace: PathBuf,
     pub(crate) store: PathBuf,
     pub(crate) outside: PathBuf,
+    /// The data set that the workspace is.
+    data_set: Option<String>,
+}
+
+/// What a workspace is made as: some tools capture nothing smaller than what a filesystem keeps apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MadeAs {
+    /// A directory.
+    #[default]
+    Directory,
+    /// A subvolume of btrfs.
+    Subvolume,
+    /// A data set of ZFS inside of this one.
+    DataSet(String),
+}
+
+impl MadeAs {
+    /// A data set inside of the one that holds the place.
+    pub fn data_set_at(place: &Path) -> io::Result<MadeAs> {
+        let listed = said(Command::new("zfs").args(["list", "-H", "-o", "mountpoint,name", "-t", "filesystem"]))?;
+        let holder = listed
+            .lines()
+            .filter_map(|line| line.split_once('\t'))
+            .filter(|(point, _)| place.starts_with(point))
+            .max_by_key(|(point, _)| point.len());
+        let none = || io::Error::other(format!("{} is on no data set of ZFS", place.display()));
+        Ok(MadeAs::DataSet(holder.ok_or_else(none)?.1.to_owned()))
+    }
+
+    /// Makes an empty workspace; returns its data set, if it is one.
+    fn make(&self, path: &Path, name: &str) -> io::Result<Option<String>> {
+        match self {
+            MadeAs::Directory => fs::create_dir(path).map(|()| None),
+            MadeAs::Subvolume => {
+                said(Command::new("btrfs").args(["-q", "subvolume", "create"]).arg(path)).map(|_| None)
+            }
+            MadeAs::DataSet(inside) => {
+                let data_set = format!("{inside}/{name}-{}", std::process::id());
+                let point = format!("mountpoint={}", path.display());
+                said(Command::new("zfs").args(["create", "-o", &point, &data_set])).map(|_| Some(data_set))
+            }
+        }
+    }
+}
+
+/// Runs a program and returns what it printed; what it says of its failure is the error.
+fn said(command: &mut Command) -> io::Result<String> {
+    let output = command.stdin(Stdio::null()).output()?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
+    }
 }
 
 /// Whether something can be made on this machine; the reason if not.
@@ -29,14 +81,16 @@ pub(crate) const MADE: Made = Ok(None);
 
 impl Stage {
     /// An empty stage named `name` in `place`, which must not have one of that name.
-    pub(crate) fn new(place: &Path, name: &str) -> io::Result<Stage> {
+    pub(crate) fn new(place: &Path, name: &str, made_as: &MadeAs) -> io::Result<Stage> {
         let base = place.join(name);
         fs::create_dir(&base)?;
         let made = |name: &str| {
             let path = base.join(name);
             fs::create_dir(&path).map(|()| path)
         };
-        Ok(Stage { workspace: made("workspace")?, store: made("store")?, outside: made("outside")?, base })
+        let (workspace, store, outside) = (base.join("workspace"), made("store")?, made("outside")?);
+        let data_set = made_as.make(&workspace, name)?;
+        Ok(Stage { workspace, store, outside, data_set, base })
     }
 
     pub(crate) fn join(&self, path: impl AsRef<[u8]>) -> PathBuf {
@@ -163,6 +217,9 @@ const GIT_ENVIRONMENT: [(&str, &str); 9] = [
 impl Drop for Stage {
     fn drop(&mut self) {
         // Whoever owns the place removes what is left in it; a stage that cannot be removed is no verdict on a tool.
+        if let Some(data_set) = &self.data_set {
+            let _ = said(Command::new("zfs").args(["destroy", "-R", "-f", data_set]));
+        }
         if let (Some(parent), Some(name)) = (self.base.parent(), self.base.file_name())
             && let Ok(parent) = at::open_top(parent)
         {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::compare::{Ignore, diff_worlds};
 use crate::property::{Judge, Property, properties};
-use crate::stage::Stage;
+use crate::stage::{MadeAs, Stage};
 use crate::tool::{Ground, Tool};
 use crate::walk::{World, walk};
 
@@ -37,6 +37,8 @@ pub struct Verdict {
 pub struct Trials<'a> {
     /// An empty directory, in which alone things are written.
     pub place: &'a Path,
+    /// What each workspace is.
+    pub made_as: &'a MadeAs,
     /// How long each command of a tool may take.
     pub limit: Duration,
     /// How many properties are tried at a time.
@@ -103,7 +105,7 @@ fn take(next: &AtomicUsize, properties: &[&'static Property]) -> Option<(usize, 
 /// Tries one property.
 pub fn try_one(tool: &Tool, property: &'static Property, trials: Trials<'_>) -> io::Result<Outcome> {
     let number = properties().take_while(|one| !std::ptr::eq(*one, property)).count();
-    let stage = Stage::new(trials.place, &format!("p{number}"))?;
+    let stage = Stage::new(trials.place, &format!("p{number}"), trials.made_as)?;
     stage.file(ANCHOR, ANCHORED)?;
     if let Some(why) = (property.make)(&stage)? {
         return Ok(Outcome::NotTried(why.to_owned()));

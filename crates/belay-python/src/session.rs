@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-use belay_session::store::{Algorithm, Disk, Gap, GapKind, LockMode, Manifest};
+use belay_session::store::{Algorithm, Disk, Gap, GapKind, LockMode, Manifest, Packing};
 use belay_session::{
     Consent, Error as SessionError, Format, Goal, Home, HomeOptions, RewindRequest, Snapshot, SnapshotRequest, Sources,
     Text, Work, Workspace,
@@ -52,7 +52,7 @@ impl Session {
         tracked.dedup();
         let dir = whole(&dir.to_path_buf())?;
         check_apart(&dir, &tracked)?;
-        let options = HomeOptions { algorithm: Algorithm::Sha256, ..HomeOptions::default() };
+        let options = HomeOptions { algorithm: Algorithm::Sha256, packing: Packing::Swift, ..HomeOptions::default() };
         let home = Arc::new(Home::open(&dir, options)?);
         let Limits { entries_max, bytes_max } = limits;
         Ok(Session { home, tracked, sources: sources(exclusion, limits), entries_max, bytes_max })

@@ -13,6 +13,7 @@ mod record;
 mod unhooked;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use belay_event::{Action, Actor, At, Ended, Event, Exec, Exit, FileChange, Raw, SnapshotTaken, What};
@@ -111,6 +112,11 @@ impl Workspace<'_> {
 
     /// The right to change what is remembered of conversations.
     fn turn_to_speak(&self) -> Result<Lock> {
+        self.turn_to_speak_unless(&AtomicBool::new(false))
+    }
+
+    /// The same for whoever may be told to stop.
+    fn turn_to_speak_unless(&self, stop: &AtomicBool) -> Result<Lock> {
         let lock = self.file("agents.lock");
         let deadline = Instant::now() + TURN_WAIT;
         loop {
@@ -119,6 +125,7 @@ impl Workspace<'_> {
                 Some(held) => return Ok(held),
                 // Whoever holds it may be stopped for good, and an agent waits for us.
                 None if Instant::now() > deadline => return Err(Error::Unheard { seconds: TURN_WAIT.as_secs() }),
+                None if stop.load(Ordering::Relaxed) => return Err(belay_store::Error::Interrupted.into()),
                 None => std::thread::sleep(TURN_LOOK),
             }
         }
@@ -142,7 +149,7 @@ impl Workspace<'_> {
     }
 
     fn listen(&self, word: &AgentWord, ear: Ear<'_>) -> Result<Heard> {
-        let _held = self.turn_to_speak()?;
+        let _held = self.turn_to_speak_unless(ear.work.stop)?;
         let mut memory = Memory::read(self, &word.session)?;
         let now = self.home.options.clock.now();
         if memory.has_heard(word, now) {
@@ -277,7 +284,7 @@ impl Workspace<'_> {
 
     /// Takes a snapshot unless the files are as in the latest one.
     fn if_changed(&self, memory: &Memory, command: Option<u64>, why: &str, ear: Ear<'_>) -> Result<Option<Snapshot>> {
-        if ear.unchanged {
+        if ear.unchanged || (memory.is_guest && self.is_captured_by_run(memory, why)) {
             return Ok(None);
         }
         let timeline = self.timeline()?;

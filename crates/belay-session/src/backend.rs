@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 use belay_store::{Captured, Cloned, CopyPlace, FileLock, Manifest, NativeCopy, Root, Slot, Whole, capture_copy};
 
@@ -74,6 +75,10 @@ pub(crate) trait Native: Sync {
     /// Every path that differs between two copies, directories with an entry that came or went among them, but not what
     /// went; none if the filesystem cannot or will not tell.
     fn changed(&self, _before: &NativeCopy, _now: &NativeCopy) -> Option<Vec<Vec<u8>>> {
+        None
+    }
+    /// The same of a copy and the workspace itself as it is now.
+    fn changed_since(&self, _before: &NativeCopy, _workspace: &Root) -> Option<Vec<Vec<u8>>> {
         None
     }
 }
@@ -240,6 +245,28 @@ impl Workspace<'_> {
         let Some(copy) = copies.into_iter().find(|copy| copy.manifest == Some(last.manifest)) else { return Ok(None) };
         // A damaged snapshot is `verify`'s business; this one only costs more without it.
         Ok(Manifest::read(self.home.store(), &last.manifest).ok().map(|manifest| (copy, manifest)))
+    }
+
+    /// Says of copies beside the workspace where they are now: it may have been moved since they were recorded.
+    pub(crate) fn name_places(&self, timeline: &mut Arc<Timeline>) -> Result<()> {
+        let here = beside(self.path());
+        let is_elsewhere = |snapshot: &Snapshot| {
+            let place = snapshot.native_ref.as_deref().filter(|_| snapshot.backend == Backend::Btrfs);
+            place.is_some_and(|place| Path::new(place).parent() != here.as_deref())
+        };
+        if !timeline.snapshots().iter().any(is_elsewhere) {
+            return Ok(());
+        }
+        let copies = self.home.store().native_copies()?;
+        for snapshot in Arc::make_mut(timeline).snapshots_mut().iter_mut().filter(|snapshot| is_elsewhere(snapshot)) {
+            let is_its = |copy: &&NativeCopy| {
+                copy.manifest == Some(snapshot.manifest) && copy.backend == snapshot.backend.name()
+            };
+            if let Some(copy) = copies.iter().find(is_its) {
+                snapshot.native_ref = Some(copy.reference.clone());
+            }
+        }
+        Ok(())
     }
 
     /// Patterns of what filesystems keep of workspaces inside this one, beside those.

@@ -78,7 +78,7 @@ impl Workspace<'_> {
     ) -> Result<Changed> {
         let tree = match &after {
             Some(after) => self.tree(after)?,
-            None => self.present(work)?,
+            None => self.present_if_told(work)?,
         };
         let changes = self.changes(&self.tree(&before)?, &tree, &Scope::default())?;
         let span = Span {

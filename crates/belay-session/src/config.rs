@@ -3,6 +3,7 @@
 //! Later layers win: defaults, user, trusted workspace, environment, flags; the corporate layer wins over all.
 //! A workspace that is not trusted may only strengthen its protection.
 
+mod edit;
 mod keys;
 mod value;
 
@@ -12,6 +13,7 @@ use serde_json::Value as Json;
 use crate::error::{Error, Result, chain};
 use crate::nearest::nearest;
 use crate::pools::PoolSizes;
+pub use edit::Edited;
 use keys::{KEYS, Key, Shape, Strengthens};
 use value::Value;
 

@@ -52,6 +52,14 @@ pub enum Error {
         /// Why not.
         why: String,
     },
+    /// A workspace is not forgotten while something needs it.
+    #[error("{} is still in use: {by}", .path.display())]
+    WorkspaceInUse {
+        /// Where it is or was.
+        path: PathBuf,
+        /// What uses it.
+        by: String,
+    },
     /// No known workspace holds the directory.
     #[error("{} is not in a workspace", .0.display())]
     NoWorkspace(PathBuf),
@@ -212,6 +220,18 @@ pub enum Error {
         origin: String,
         /// What the parser said.
         detail: String,
+    },
+    /// A configuration file cannot be changed by a command.
+    #[error("{origin} is not changed: {why}")]
+    ConfigByHand {
+        /// The file.
+        origin: String,
+        /// Why not.
+        why: String,
+        /// The key that was to change.
+        key: String,
+        /// What the file should say, as TOML; none if the key should go.
+        line: Option<String>,
     },
     /// A configuration names a key that does not exist.
     #[error("{origin} sets {key}, which does not exist")]

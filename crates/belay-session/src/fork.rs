@@ -134,7 +134,7 @@ impl Home {
     }
 
     /// Every fork, the oldest first.
-    fn forks(&self) -> Result<Vec<Fork>> {
+    pub(crate) fn forks(&self) -> Result<Vec<Fork>> {
         let entries = match fs::read_dir(self.path().join("forks")) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

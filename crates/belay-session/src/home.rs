@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use belay_store::{Algorithm, Disk, RealDisk, Store};
+use belay_store::{Algorithm, Disk, Packing, RealDisk, Store};
 use jiff::tz::TimeZone;
 
 use crate::clock::{Clock, Ids};
@@ -19,6 +19,8 @@ use crate::workspace::{Workspace, timeline_name};
 pub struct HomeOptions {
     /// The hash of a store that does not exist yet.
     pub algorithm: Algorithm,
+    /// What new content is packed for.
+    pub packing: Packing,
     /// The time.
     pub clock: Clock,
     /// The identifiers.
@@ -33,6 +35,7 @@ impl Default for HomeOptions {
     fn default() -> Self {
         HomeOptions {
             algorithm: Algorithm::default(),
+            packing: Packing::default(),
             clock: Clock::system(),
             ids: Ids::random(),
             zone: TimeZone::UTC,
@@ -67,7 +70,7 @@ impl Home {
     /// Opens a home on another disk than the directory's own, such as one that crashes.
     pub fn on(disk: Arc<dyn Disk>, path: &Path, options: HomeOptions) -> Result<Home> {
         let path = path.canonicalize().map_err(Error::path("open", path))?;
-        let store = Store::open(disk, options.algorithm)?;
+        let store = Store::open(disk, options.algorithm)?.packing(options.packing);
         Ok(Home { path, store, options })
     }
 

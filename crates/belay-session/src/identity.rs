@@ -213,6 +213,19 @@ impl Index {
         Ok(true)
     }
 
+    /// Writes the list anew without a workspace whose history is gone.
+    pub(crate) fn forget(disk: &dyn Disk, id: &str) -> Result<()> {
+        let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
+        let index = Index::read(disk)?;
+        if let Some(damage) = index.damage.first() {
+            let (name, detail) = (damage.file.clone(), damage.detail.clone());
+            return Err(belay_store::Error::Corrupt { name, detail }.into());
+        }
+        let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
+        let kept = index.known.iter().filter(|known| known.id != id).map(payload).collect::<Vec<_>>();
+        Log::rewrite(disk, INDEX, &kept)
+    }
+
     /// Writes the list anew without what cannot be read; returns how many records that were.
     pub(crate) fn set_damage_aside(disk: &dyn Disk) -> Result<u64> {
         let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;

@@ -313,7 +313,7 @@ impl Home {
     }
 
     /// Removes the cache, which would for ever tell of a timeline that is lost.
-    fn drop_cache(&self, workspace: &str) -> Result<()> {
+    pub(crate) fn drop_cache(&self, workspace: &str) -> Result<()> {
         let dir = format!("workspaces/{workspace}");
         for (name, _) in self.disk().list(&dir).map_err(Error::disk("list", &dir))? {
             if name.starts_with("cache") {

@@ -48,6 +48,11 @@ impl Tree {
         self.git?.name(ObjectKind::Blob, bytes).ok()
     }
 
+    /// The name that a repository gives to a file with these bytes, whether or not there is one.
+    pub fn git_name_anyway(&self, bytes: &[u8]) -> Option<GitId> {
+        self.git.unwrap_or(Format::Sha1).name(ObjectKind::Blob, bytes).ok()
+    }
+
     /// The tree's root, counts and identity.
     pub fn manifest(&self) -> &Manifest {
         match &self.source {
@@ -112,6 +117,14 @@ impl Workspace<'_> {
     /// The tree that is there now; nothing is written.
     pub fn present(&self, work: Work<'_>) -> Result<Tree> {
         self.look(Look::default(), work)
+    }
+
+    /// The same, looking at no more than what changed since the newest snapshot where its filesystem can be asked;
+    /// which has it write everything that it holds in memory, and so is for whoever has the time.
+    pub fn present_if_told(&self, work: Work<'_>) -> Result<Tree> {
+        let told = if self.eyes().is_none() { self.told_now()? } else { None };
+        let dirty = told.as_ref().map(|(base, paths)| (base, paths.as_slice()));
+        self.look(Look { dirty, ..Look::default() }, work)
     }
 
     pub(crate) fn look(&self, look: Look<'_>, work: Work<'_>) -> Result<Tree> {

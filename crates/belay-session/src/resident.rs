@@ -9,9 +9,9 @@ mod inbox;
 mod serve;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -34,8 +34,8 @@ pub use serve::{Residence, reside};
 const PLACE: &str = "helpers";
 /// The longest path that a socket's address holds.
 const ADDRESS_BYTES_MAX: usize = 107;
-/// How long a helper is waited for that is alive and at work.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a helper is waited for that is alive and at work: agents give up on their hooks soon after.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Most letters are answered in this time; after it one asks whether the helper is alive at all.
 const CALM: Duration = Duration::from_millis(150);
 /// A helper says within this time that it is alive, whatever it is busy with; one that does not is taken to hang.
@@ -72,6 +72,8 @@ pub enum Want {
 pub enum Told {
     /// It is done: what changed is durable, and what was told survives the helper.
     Done,
+    /// It will be done, behind something that takes longer than anybody should wait.
+    Later,
     /// It is not done; whoever asked is to do it.
     Yourself(String),
     /// How it stands.
@@ -114,6 +116,8 @@ pub struct Resident {
 pub enum Unheard {
     /// There is a helper, and it gives no sign of life.
     Hangs(Option<u32>),
+    /// The helper is alive and goes on with what was asked for, which takes longer than anybody should wait.
+    Busy,
     /// The connection broke, or what came was no answer.
     Broken(io::Error),
 }
@@ -172,11 +176,14 @@ impl Resident {
         }
         is_sent?;
         while !is_readable(&self.stream, CALM)? {
-            if begun.elapsed() > PATIENCE || !self.has_pulse() {
+            if !self.has_pulse() {
                 return Err(Unheard::Hangs(self.pid()));
             }
+            if begun.elapsed() > PATIENCE {
+                return Err(Unheard::Busy);
+            }
         }
-        match read_frame(&mut self.stream)? {
+        match read_frame(&mut Within { stream: &self.stream, until: Instant::now() + PULSE })? {
             Some(Frame::Text(told)) => Ok(told),
             _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
         }
@@ -191,6 +198,21 @@ impl Resident {
         let asked = write_text(&mut other.stream, &json!({ "want": "pulse" }));
         // Another one that has the place by now is no sign of life of this one.
         asked.is_ok() && is_readable(&other.stream, PULSE).unwrap_or(false) && other.pid() == self.pid()
+    }
+}
+
+/// What comes until a moment, and nothing after it: somebody who sends byte after byte keeps nobody waiting.
+struct Within<'s> {
+    stream: &'s UnixStream,
+    until: Instant,
+}
+
+impl Read for Within<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match is_readable(self.stream, self.until.saturating_duration_since(Instant::now()))? {
+            true => self.stream.read(buffer),
+            false => Err(io::ErrorKind::TimedOut.into()),
+        }
     }
 }
 
@@ -227,13 +249,16 @@ fn address(place: &Path, name: &str) -> io::Result<(Option<File>, PathBuf)> {
     if path.as_os_str().len() <= ADDRESS_BYTES_MAX {
         return Ok((None, path));
     }
-    let held = File::open(place)?;
+    // Whatever is there instead of a directory is not waited for.
+    let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY;
+    let flags = i32::try_from(flags.bits()).expect("a flag of the kernel fits");
+    let held = File::options().read(true).custom_flags(flags).open(place)?;
     let path = PathBuf::from(format!("/proc/self/fd/{}/{name}", held.as_raw_fd()));
     Ok((Some(held), path))
 }
 
 /// The lock that a helper holds while it lives.
-fn lock_name(workspace: &str) -> String {
+pub(crate) fn lock_name(workspace: &str) -> String {
     format!("workspaces/{workspace}/helper.lock")
 }
 
@@ -270,5 +295,38 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
         drop(listener);
         assert!(matches!(Resident::connect(place.path(), "1-1"), Ok(None)));
+    }
+
+    #[test]
+    fn whoever_answers_byte_after_byte_keeps_nobody_waiting() {
+        let place = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(place.path().join("1-1")).unwrap();
+        let dripping = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let slow = |byte: u8| {
+                std::thread::sleep(Duration::from_millis(100));
+                io::Write::write_all(&mut stream, &[byte]).is_ok()
+            };
+            // The head of a long answer, and then as little of it as keeps the other side hoping.
+            [1, 0, 0, 1, 0].into_iter().chain(std::iter::repeat_n(b' ', 200)).all(slow)
+        });
+        let begun = Instant::now();
+        let mut resident = Resident::connect(place.path(), "1-1").unwrap().expect("somebody listens");
+        let letter =
+            Letter { version: "1".into(), steering: String::new(), directory: Raw::from("/"), want: Want::Standing };
+        assert!(matches!(resident.ask(&letter), Err(Unheard::Broken(_))));
+        assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+        drop(resident);
+        assert!(!dripping.join().unwrap(), "it was left alone");
+    }
+
+    #[test]
+    fn what_is_no_directory_of_sockets_is_not_waited_for() {
+        let base = tempfile::tempdir().unwrap();
+        let place = base.path().join("x".repeat(120));
+        let made = std::process::Command::new("mkfifo").arg(&place).status();
+        assert!(made.is_ok_and(|status| status.success()), "mkfifo is part of every system");
+        assert!(matches!(Resident::connect(&place, "1-1"), Ok(None)));
+        assert!(Resident::all(base.path()).is_empty());
     }
 }

@@ -23,6 +23,7 @@ mod record;
 mod refusals;
 mod seat;
 mod start;
+mod steps;
 mod still;
 mod storm;
 mod supervisor;
@@ -77,6 +78,8 @@ enum Wake {
     Undone(Option<String>),
     /// A snapshot was taken, or not.
     Taken(Box<captures::Done>),
+    /// An agent in the run told of a step.
+    Step(String, steps::Told),
 }
 
 /// What to run.

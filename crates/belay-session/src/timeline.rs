@@ -36,6 +36,11 @@ impl Timeline {
         &self.snapshots
     }
 
+    /// The same, to be told what is known of them by now.
+    pub(crate) fn snapshots_mut(&mut self) -> &mut [Snapshot] {
+        &mut self.snapshots
+    }
+
     /// The newest snapshot.
     pub fn latest(&self) -> Option<&Snapshot> {
         self.snapshots.last()

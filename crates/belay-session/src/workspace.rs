@@ -189,7 +189,8 @@ impl<'h> Workspace<'h> {
     /// The timeline as it is now.
     pub fn timeline(&self) -> Result<Arc<Timeline>> {
         let mut memory = self.memory.lock().expect("no holder panics");
-        let reading = Reading::new(self.home.disk(), &timeline_name(&self.id), memory.take())?;
+        let mut reading = Reading::new(self.home.disk(), &timeline_name(&self.id), memory.take())?;
+        self.name_places(&mut reading.timeline)?;
         Ok(Arc::clone(&memory.insert(reading).timeline))
     }
 
@@ -236,7 +237,8 @@ impl<'h> Workspace<'h> {
     /// Appends the records that `decide` makes of the timeline as it is under the lock; returns it with them.
     pub(crate) fn publish(&self, decide: impl FnOnce(&Timeline) -> Result<Vec<Record>>) -> Result<Arc<Timeline>> {
         let known = self.memory.lock().expect("no holder panics").take();
-        let reading = publish(self.home, &self.id, known, decide)?;
+        let mut reading = publish(self.home, &self.id, known, decide)?;
+        self.name_places(&mut reading.timeline)?;
         let mut memory = self.memory.lock().expect("no holder panics");
         Ok(Arc::clone(&memory.insert(reading).timeline))
     }

@@ -119,10 +119,11 @@ impl<'a> Assembly<'a> {
             left -= want as u64;
             let mut used = 0;
             while let Some(chunk) = cut_chunk(&self.window[used..filled], left == 0) {
-                if let Some(all) = all {
-                    all.update(chunk);
-                }
-                let (key, _) = self.worker.put(ObjectKind::Content, chunk)?;
+                let key = match all {
+                    Some(all) => all.update_and_hash(chunk),
+                    None => self.store.algorithm().hash(chunk),
+                };
+                self.worker.put_as(ObjectKind::Content, &key, chunk)?;
                 segments.push(Segment::Data { key, len: chunk.len() as u64 });
                 used += chunk.len();
             }

@@ -51,6 +51,8 @@ pub trait DiskWrite: Send {
     fn share(&mut self, _from: &File, _at: u64) -> io::Result<u64> {
         Err(io::ErrorKind::Unsupported.into())
     }
+    /// Has the disk begin with so many bytes at an offset, so that the sync finds less to do; nothing is durable by it.
+    fn begin_sync(&mut self, _offset: u64, _len: u64) {}
     /// Makes all that was appended durable.
     fn sync(&mut self) -> io::Result<()>;
 }
@@ -148,8 +150,16 @@ fn make_private_dir(path: &Path) -> io::Result<()> {
 
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.mode(0o600);
+    options.mode(0o600).custom_flags(belay_sys::UNWAITED);
     options
+}
+
+/// The file, unless it is something else.
+fn plain(file: File) -> io::Result<File> {
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a plain file")),
+    }
 }
 
 impl DiskFile for File {
@@ -176,6 +186,10 @@ impl DiskWrite for File {
         self.seek(io::SeekFrom::End(0))
     }
 
+    fn begin_sync(&mut self, offset: u64, len: u64) {
+        belay_sys::begin_writing_out(self, offset, len);
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
     }
@@ -183,7 +197,7 @@ impl DiskWrite for File {
 
 impl Disk for RealDisk {
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(File::open(self.at(name))?))
+        Ok(Box::new(plain(OpenOptions::new().read(true).custom_flags(belay_sys::UNWAITED).open(self.at(name))?)?))
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskWrite>> {
@@ -192,7 +206,7 @@ impl Disk for RealDisk {
     }
 
     fn append(&self, name: &str, len: u64) -> io::Result<Box<dyn DiskWrite>> {
-        let file = self.with_parent(name, |path| private().append(true).create(true).open(path))?;
+        let file = plain(self.with_parent(name, |path| private().append(true).create(true).open(path))?)?;
         if file.metadata()?.len() > len {
             file.set_len(len)?;
         }
@@ -231,7 +245,7 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, name: &str, mode: LockMode, wait: bool) -> io::Result<Option<Lock>> {
-        let file = self.with_parent(name, |path| private().read(true).append(true).create(true).open(path))?;
+        let file = plain(self.with_parent(name, |path| private().read(true).append(true).create(true).open(path))?)?;
         let kind = match mode {
             LockMode::Shared => belay_sys::LockKind::Shared,
             LockMode::Exclusive => belay_sys::LockKind::Exclusive,

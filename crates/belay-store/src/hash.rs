@@ -1,6 +1,10 @@
 //! Names of objects: the hash of their bytes.
 
+mod sha256;
+
 use std::fmt;
+
+use self::sha256::Sha256;
 
 /// A 32-byte hash that names content, a tree node or a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,7 +92,7 @@ pub struct Hasher(State);
 
 enum State {
     Blake3(Box<blake3::Hasher>),
-    Sha256(Box<sha2::Sha256>),
+    Sha256(Box<Sha256>),
 }
 
 impl Hasher {
@@ -98,9 +102,21 @@ impl Hasher {
             State::Blake3(hasher) => {
                 hasher.update(bytes);
             }
-            State::Sha256(hasher) => {
-                use sha2::Digest;
+            State::Sha256(hasher) => hasher.update(bytes),
+        }
+    }
+
+    /// Takes in more bytes, and returns the hash of these alone: sooner than one after the other.
+    pub fn update_and_hash(&mut self, bytes: &[u8]) -> Hash {
+        match &mut self.0 {
+            State::Blake3(hasher) => {
                 hasher.update(bytes);
+                Algorithm::Blake3.hash(bytes)
+            }
+            State::Sha256(hasher) => {
+                let mut alone = Sha256::default();
+                hasher.update_both(&mut alone, bytes);
+                alone.finish()
             }
         }
     }
@@ -109,10 +125,7 @@ impl Hasher {
     pub fn finish(self) -> Hash {
         match self.0 {
             State::Blake3(hasher) => Hash(*hasher.finalize().as_bytes()),
-            State::Sha256(hasher) => {
-                use sha2::Digest;
-                Hash(hasher.finalize().into())
-            }
+            State::Sha256(hasher) => hasher.finish(),
         }
     }
 }
@@ -142,7 +155,7 @@ mod tests {
         for algorithm in [Algorithm::Blake3, Algorithm::Sha256] {
             let mut hasher = algorithm.hasher();
             hasher.update(b"ab");
-            hasher.update(b"c");
+            assert_eq!(hasher.update_and_hash(b"c"), algorithm.hash(b"c"));
             assert_eq!(hasher.finish(), algorithm.hash(b"abc"));
         }
     }

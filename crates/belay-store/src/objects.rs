@@ -53,6 +53,16 @@ pub enum ObjectKind {
     Tree,
 }
 
+/// What new blocks are packed for; any store reads both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// As small as a fast pass makes them.
+    #[default]
+    Small,
+    /// As soon as possible: about half the time, and about half as large again.
+    Swift,
+}
+
 /// How much the store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -92,6 +102,7 @@ pub(crate) type KeyMap<T> = HashMap<Hash, T, BuildHasherDefault<KeyHasher>>;
 pub struct Store {
     disk: Arc<dyn Disk>,
     algorithm: Algorithm,
+    packing: Packing,
     /// The format that the store is known to have.
     format: AtomicU32,
     /// Loaded when the first object is asked for, because listing snapshots needs none.
@@ -149,8 +160,13 @@ impl Store {
         };
         let (packs, blocks, lone) = (RwLock::default(), Mutex::default(), Mutex::default());
         let (nodes, lists) = (Mutex::default(), Mutex::default());
-        let copies = Arc::default();
-        Ok(Store { disk, algorithm, format: AtomicU32::new(format), packs, copies, blocks, lone, nodes, lists })
+        let (copies, format, packing) = (Arc::default(), AtomicU32::new(format), Packing::default());
+        Ok(Store { disk, algorithm, packing, format, packs, copies, blocks, lone, nodes, lists })
+    }
+
+    /// The same store, whose new blocks are packed so.
+    pub fn packing(self, packing: Packing) -> Store {
+        Store { packing, ..self }
     }
 
     /// The disk that the store is on.

@@ -6,8 +6,11 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use rustix::fs::{Advice, SeekFrom, Timespec, Timestamps};
+use rustix::fs::{Advice, OFlags, SeekFrom, Timespec, Timestamps};
 use rustix::io::Errno;
+
+/// A flag for opening what should be a file: whatever somebody put in its place, a pipe for one, is not waited for.
+pub const UNWAITED: i32 = OFlags::NONBLOCK.bits() as i32;
 
 /// Offset and length of each run of data in the first `size` bytes; what lies between is holes.
 ///
@@ -82,6 +85,15 @@ pub fn watch_mappings(file: &File) {
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call takes no pointers. Its failure
     // leaves things as they were.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, flags) };
+}
+
+/// Has the disk write what the file gained at an offset while the caller goes on; durable only after a sync.
+pub fn begin_writing_out(file: &File, offset: u64, len: u64) {
+    // Lengths of files are far below the largest of these numbers.
+    let (offset, len) = (offset as libc::off64_t, len as libc::off64_t);
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the call takes no pointers. Its failure
+    // leaves the work to the sync.
+    unsafe { libc::sync_file_range(file.as_raw_fd(), offset, len, libc::SYNC_FILE_RANGE_WRITE) };
 }
 
 /// Sets the time of the last change of an open file's content; that of the last access stays.

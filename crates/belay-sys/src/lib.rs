@@ -28,6 +28,7 @@ mod pty;
 mod resolve;
 mod root;
 mod sandbox;
+mod sha256;
 mod signals;
 mod spawn;
 mod stat;
@@ -40,8 +41,8 @@ pub use beside::Beside;
 pub use cgroup::{Cgroup, join as join_cgroup};
 pub use dir::{Dir, InodeFlags};
 pub use file::{
-    advise_sequential, clone_file, clone_range, data_extents, file_xattrs, punch_or_extend, set_file_mtime,
-    watch_mappings,
+    UNWAITED, advise_sequential, begin_writing_out, clone_file, clone_range, data_extents, file_xattrs,
+    punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
 pub use gate::{Gate, Knock};
@@ -67,6 +68,7 @@ pub use sandbox::{
     Attributes, Door, HeldProgram, Instruction, Limited, Memory, Namespaces, Recipe, Refusals, Refused, RunningProgram,
     Stage, StartError, Step, hold_sandboxed, landlock_abi,
 };
+pub use sha256::{Sha256Block, sha256_side_by_side};
 pub use signals::{catch_signals, suspend_job, suspend_self};
 pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};

@@ -44,6 +44,11 @@ impl Agent {
         }
     }
 
+    /// The agent of that name.
+    pub(crate) fn named(name: &str) -> Option<Agent> {
+        Agent::ALL.into_iter().find(|agent| agent.name() == name)
+    }
+
     /// The same with something that the agent itself should know; `event` is what it told.
     pub(crate) fn reply_with(self, problem: Option<&str>, news: Option<&str>, deed: &AgentDeed) -> Option<Value> {
         let reply = self.reply(problem);

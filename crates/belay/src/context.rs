@@ -61,7 +61,8 @@ impl<'u> Context<'u> {
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
         let git_ignore = self.environment.git_ignore();
         let (clock, ids) = (Clock::system(), Ids::random());
-        let options = HomeOptions { algorithm, clock, ids, zone: environment::zone(), git_ignore };
+        let zone = environment::zone();
+        let options = HomeOptions { algorithm, clock, ids, zone, git_ignore, ..HomeOptions::default() };
         Ok(Home::open(&self.environment.home, options)?)
     }
 
@@ -259,7 +260,15 @@ impl<'u> Context<'u> {
         })
     }
 
-    /// The same for whoever must not be stopped by a mistake in them.
+    /// The user's own configuration file: what it says, or where it will be.
+    pub(crate) fn user_config(&self) -> Result<(PathBuf, Text)> {
+        let fresh = self.environment.user_config.with_extension("toml");
+        let none = || Text { name: fresh.display().to_string(), format: Format::Toml, text: String::new() };
+        let found = read_config(&self.environment.user_config)?.unwrap_or_else(none);
+        Ok((PathBuf::from(&found.name), found))
+    }
+
+    /// The configuration for whoever must not be stopped by a mistake in it.
     pub(crate) fn lenient_sources(&self) -> Result<Sources> {
         Ok(Sources { lenient: true, ..self.sources()? })
     }
@@ -367,6 +376,7 @@ fn read_config(base: &Path) -> Result<Option<Text>> {
             Ok(meta) if meta.len() > CONFIG_BYTES_MAX => {
                 return Err(cannot(&io::Error::other("it is larger than any configuration")));
             }
+            Ok(meta) if !meta.is_file() => return Err(cannot(&io::Error::other("it is not a plain file"))),
             Ok(_) => {
                 let text = fs::read_to_string(&path).map_err(|error| cannot(&error))?;
                 return Ok(Some(Text { name: path.display().to_string(), format, text }));

@@ -25,13 +25,13 @@ pub(crate) fn is_local(command: &Command) -> bool {
 /// Has the run carry out this very command line, and shows what came of it.
 pub(crate) fn ask(socket: &Path, ui: &Ui, command: &Command) -> Result<ExitCode> {
     if let Command::Hook(args) = command {
-        return hook::run_inside(ui, args, &|words| tell(socket, words));
+        return hook::run_inside(ui, args, &|words| tell(socket, words), &|step| tell_step(socket, step));
     }
     let words = std::env::args_os().skip(1).map(|word| Raw::from(word.as_bytes())).collect();
     let call = call(words, ui.is_coloured())?;
     let (answer, stream) = match command {
         Command::Mcp(_) => talk_to_run(socket, &AgentCall { pipe: true, ..call }).map_err(silent)?,
-        _ => (ask_run(socket, &call).map_err(silent)?, None),
+        _ => (ask_run(socket, &call, None).map_err(silent)?, None),
     };
     if let Some(stream) = stream {
         return pipe(stream);
@@ -88,7 +88,17 @@ fn pass(from: &mut impl Read, to: &mut impl Write) -> std::io::Result<()> {
 /// Has the run carry out these words, of which nothing is shown.
 fn tell(socket: &Path, words: &[&str]) -> Result<()> {
     let words = words.iter().map(|word| Raw::from(*word)).collect();
-    match ask_run(socket, &call(words, false)?).map_err(silent)? {
+    put(socket, &call(words, false)?)
+}
+
+/// Has the run capture what changed.
+fn tell_step(socket: &Path, step: String) -> Result<()> {
+    put(socket, &AgentCall { step: Some(step), ..call(Vec::new(), false)? })
+}
+
+fn put(socket: &Path, call: &AgentCall) -> Result<()> {
+    let answer = ask_run(socket, call, Some(hook::STEP_TIME_MAX));
+    match answer.map_err(|error| if error.kind() == ErrorKind::TimedOut { late() } else { silent(error) })? {
         AgentAnswer::Done { code: 0, .. } => Ok(()),
         AgentAnswer::Done { err, .. } => Err(Failure::refused(escape::printable(err.bytes()))),
         AgentAnswer::Refused(why) => Err(Failure::refused(escape::printable(why.as_bytes()))),
@@ -98,7 +108,12 @@ fn tell(socket: &Path, words: &[&str]) -> Result<()> {
 
 fn call(argv: Vec<Raw>, color: bool) -> Result<AgentCall> {
     let cwd = std::env::current_dir().map_err(|error| Failure::system("cannot find the current directory", &error))?;
-    Ok(AgentCall { argv, cwd: cwd.as_os_str().as_bytes().into(), color, pipe: false })
+    Ok(AgentCall { argv, cwd: cwd.as_os_str().as_bytes().into(), color, pipe: false, step: None })
+}
+
+/// The run goes on with it, and nobody waits for that.
+fn late() -> Failure {
+    Failure::refused(hook::LATE)
 }
 
 fn silent(error: std::io::Error) -> Failure {

@@ -30,6 +30,8 @@ pub(crate) struct Comparison<'a> {
     pub(crate) workspace: &'a Workspace<'a>,
     pub(crate) before: &'a Tree,
     pub(crate) after: &'a Tree,
+    /// Whether both versions of a file are named as git does, even where there is no repository.
+    pub(crate) is_indexed: bool,
 }
 
 /// What there is to compare in a path.
@@ -162,7 +164,7 @@ fn files_in(entry: &Entry) -> String {
     }
 }
 
-/// Git's line about both versions, where one of them is git's.
+/// Git's line about both versions, where one of them is git's or it is wanted anyway.
 fn write_index(
     out: &mut dyn Write,
     comparison: &Comparison<'_>,
@@ -171,7 +173,13 @@ fn write_index(
 ) -> io::Result<()> {
     let Contents::Text(old, new) = contents else { return Ok(()) };
     let name = |side: &Option<Entry>, bytes: &[u8]| match side {
-        Some(_) => comparison.before.git_name(bytes).map(|id| id.to_hex()[..INDEX_CHARS].to_owned()),
+        Some(_) => {
+            let id = match comparison.is_indexed {
+                true => comparison.before.git_name_anyway(bytes),
+                false => comparison.before.git_name(bytes),
+            };
+            id.map(|id| id.to_hex()[..INDEX_CHARS].to_owned())
+        }
         None => Some("0".repeat(INDEX_CHARS)),
     };
     let (Some(before), Some(after)) = (name(&change.before, old), name(&change.after, new)) else { return Ok(()) };

@@ -37,6 +37,8 @@ pub(crate) struct Begun {
     pub(crate) input: Vec<u8>,
     /// A helper that gives no sign of life.
     pub(crate) hung: Option<u32>,
+    /// A helper goes on with it, and that takes longer than anybody should wait.
+    pub(crate) late: bool,
 }
 
 /// What a hook was called with.
@@ -63,15 +65,17 @@ pub(crate) fn hook() -> Way {
             (agent, serde_json::from_slice(&input).map(|said| understand(agent, event.as_deref(), &said)))
         }
     };
-    match said.map_err(|_| None).and_then(|said| said.map_or(Ok(()), |said| tell(said, &environment))) {
+    let speaker = said.as_ref().ok().and_then(|said| Some(said.as_ref()?.speaker(agent))).unwrap_or(agent);
+    let told = said.map_err(|_| Begun::default());
+    match told.and_then(|said| said.map_or(Ok(()), |said| tell(said, &environment))) {
         Ok(()) => {
-            if let Some(reply) = agent.reply(None) {
+            if let Some(reply) = speaker.reply(None) {
                 // An agent that does not read the answer does not need it.
                 let _ = writeln!(std::io::stdout(), "{reply}");
             }
             Way::Done(ExitCode::SUCCESS)
         }
-        Err(hung) => Way::Long(Some(Begun { input, hung })),
+        Err(begun) => Way::Long(Some(Begun { input, ..begun })),
     }
 }
 
@@ -91,24 +95,28 @@ fn call() -> Option<Call> {
     }
 }
 
-/// Tells the helper, if there is one; it has to be done without if this fails, maybe because of a helper that hangs.
-fn tell(said: Said, environment: &Environment) -> Result<(), Option<u32>> {
+/// Tells the helper, if there is one; whatever else there is to do is left to the long way.
+fn tell(said: Said, environment: &Environment) -> Result<(), Begun> {
     if said.needs_more_than_telling() {
-        return Err(None);
+        return Err(Begun::default());
     }
     let directory = match said.cwd {
         Some(cwd) if cwd.is_dir() => cwd,
-        _ => std::env::current_dir().map_err(|_| None)?,
+        _ => std::env::current_dir().map_err(|_| Begun::default())?,
     };
-    let hung = |unheard: Unheard| match unheard {
-        Unheard::Hangs(pid) => pid,
-        Unheard::Broken(_) => None,
+    let late = || Begun { late: true, ..Begun::default() };
+    let snag = |unheard: Unheard| match unheard {
+        Unheard::Hangs(hung) => Begun { hung, ..Begun::default() },
+        Unheard::Busy => late(),
+        Unheard::Broken(_) => Begun::default(),
     };
-    let mut helper = Resident::near(&environment.home, &directory).map_err(hung)?.ok_or(None)?;
+    let helper = Resident::near(&environment.home, &directory).map_err(snag)?;
+    let mut helper = helper.ok_or_else(Begun::default)?;
     let letter = letter(environment, directory, Want::Hear(said.word));
-    match helper.ask(&letter).map_err(hung)? {
+    match helper.ask(&letter).map_err(snag)? {
         Told::Done => Ok(()),
-        _ => Err(None),
+        Told::Later => Err(late()),
+        _ => Err(Begun::default()),
     }
 }
 

@@ -74,9 +74,11 @@ impl Memory {
     pub(super) fn read(workspace: &Workspace<'_>, session: &str) -> Result<Memory> {
         let name = file_of(workspace, session);
         let memory = match workspace.home.disk().read(&name) {
-            // A memory that cannot be read is none.
+            // A memory that cannot be read is none, and neither is what is no file: the next one takes its place.
             Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Memory::default(),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
+                Memory::default()
+            }
             Err(error) => return Err(Error::disk("read", &name)(error)),
         };
         Ok(Memory { name, ..memory })

@@ -1,6 +1,7 @@
 //! An agent's conversation as a run: its record, and a journal that no process keeps open.
 
 use std::collections::hash_map::Entry;
+use std::time::Duration;
 
 use belay_event::{At, Event, ExecSource, FileSource, Isolation, Protection, Raw, RunStarted, What};
 use belay_journal::Notebook;
@@ -9,9 +10,11 @@ use super::memory::Memory;
 use super::{AgentWord, raw};
 use crate::error::Result;
 use crate::record::Snapshot;
-use crate::run::{Confinement, RunLimits, RunRecord, RunState, RunTotals};
+use crate::run::{Answer, Confinement, Request, RunClient, RunLimits, RunRecord, RunState, RunTotals};
 use crate::workspace::Workspace;
 
+/// How long a run may take to capture what changed; whoever told then does it by a walk.
+const STEP_TIME_MAX: Duration = Duration::from_secs(4);
 /// Conversations whose records are kept open; few go on at a time.
 const NOTEBOOKS_MAX: usize = 8;
 
@@ -102,6 +105,14 @@ impl Workspace<'_> {
             }
         };
         Ok(notebook.append(&events, seal)?)
+    }
+
+    /// Has the run that the conversation is in capture what changed, by what it saw; false if it does not.
+    pub(super) fn is_captured_by_run(&self, memory: &Memory, why: &str) -> bool {
+        let Some(run) = memory.run.as_deref() else { return false };
+        let Ok(mut client) = RunClient::connect(&self.home.run_dir(run)) else { return false };
+        let asked = client.set_patience(STEP_TIME_MAX).and_then(|()| client.ask(&Request::Step(why.to_owned())));
+        asked.is_ok() && matches!(client.hear_answer(), Ok(Some(Answer::Captured)))
     }
 
     /// The last call in the journal, if the conversation does not remember it.

@@ -21,6 +21,11 @@ const XATTRS_MAX: usize = 16 << 10;
 const LINK_BYTES_MAX: usize = 4095;
 /// What may follow the end: tar fills its last record with zeroes.
 const TRAILING_BYTES_MAX: u64 = 64 << 20;
+/// The rights that a program has by itself, and what the kernel takes for them: their form, and how long each is.
+const CAPABILITIES: &[u8] = b"security.capability";
+const CAPABILITIES_FORMS: [(u32, usize); 2] = [(0x0200_0000, 20), (0x0300_0000, 24)];
+/// In the form: they are in force without being asked for.
+const CAPABILITIES_EFFECTIVE: u32 = 1;
 /// Runs of data in a file with holes.
 const RUNS_MAX: u64 = 1 << 20;
 
@@ -142,6 +147,9 @@ impl Reader<'_, '_, '_> {
         let given = extended.path.clone().unwrap_or_else(|| header.path_bytes().into_owned());
         let path = clean(&given)?;
         let meta = meta(header, &extended)?;
+        if meta.xattrs.iter().any(|(key, value)| key == CAPABILITIES && !is_capabilities(value)) {
+            return bad(format!("{} has capabilities that no kernel takes", shown(&path)));
+        }
         let size = extended.size.unwrap_or(header.entry_size()?);
         let is_dir = kind.is_dir() || kind == EntryType::Regular && given.ends_with(b"/");
         match kind {
@@ -371,15 +379,23 @@ fn link_text(header: &Header, extended: &Extended) -> Result<Vec<u8>> {
     }
 }
 
+fn is_capabilities(value: &[u8]) -> bool {
+    let form = value.first_chunk().map(|form| u32::from_le_bytes(*form) & !CAPABILITIES_EFFECTIVE);
+    form.is_some_and(|form| CAPABILITIES_FORMS.contains(&(form, value.len())))
+}
+
+fn shown(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).escape_debug().to_string()
+}
+
 /// A path without `./`, doubled and closing slashes; one that begins at the root or climbs is refused.
 fn clean(path: &[u8]) -> Result<Vec<u8>> {
-    let shown = || String::from_utf8_lossy(path).escape_debug().to_string();
     if path.starts_with(b"/") {
-        return bad(format!("{} is an absolute path", shown()));
+        return bad(format!("{} is an absolute path", shown(path)));
     }
     let names: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty() && *name != b".").collect();
     if names.contains(&&b".."[..]) {
-        return bad(format!("{} leads out of it", shown()));
+        return bad(format!("{} leads out of it", shown(path)));
     }
     Ok(names.join(&b'/'))
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use belay_store::{CopyPlace, NativeCopy, Root};
-use belay_sys::{FileSystemKind, btrfs};
+use belay_sys::{Dir, FileSystemKind, btrfs};
 
 use super::{Native, beside};
 use crate::record::Backend;
@@ -52,10 +52,6 @@ impl Native for Btrfs {
     }
 
     fn changed(&self, before: &NativeCopy, now: &NativeCopy) -> Option<Vec<Vec<u8>>> {
-        let open = |copy: &NativeCopy| match &copy.place {
-            CopyPlace::Outside(path) => Root::open(path).and_then(|root| root.dir(b"")).ok(),
-            CopyPlace::Home(_) => None,
-        };
         let (before, now) = (open(before)?, open(now)?);
         let (old, new) = (btrfs::subvolume(before.as_fd()).ok()?, btrfs::subvolume(now.as_fd()).ok()?);
         // Numbers of transactions compare only within the history of one subvolume.
@@ -64,6 +60,27 @@ impl Native for Btrfs {
             return None;
         }
         btrfs::changed_since(now.as_fd(), old.created_generation).ok()
+    }
+
+    fn changed_since(&self, before: &NativeCopy, workspace: &Root) -> Option<Vec<Vec<u8>>> {
+        if !belay_sys::is_root() {
+            return None;
+        }
+        let (before, now) = (open(before)?, workspace.dir(b"").ok()?);
+        let (old, own) = (btrfs::subvolume(before.as_fd()).ok()?, btrfs::subvolume(now.as_fd()).ok()?);
+        if !old.is_readonly || old.parent_uuid != Some(own.uuid) {
+            return None;
+        }
+        // What is in memory only is in no tree yet. A snapshot would have it written, too.
+        workspace.sync_filesystem().ok()?;
+        btrfs::changed_since(now.as_fd(), old.created_generation).ok()
+    }
+}
+
+fn open(copy: &NativeCopy) -> Option<Dir> {
+    match &copy.place {
+        CopyPlace::Outside(path) => Root::open(path).and_then(|root| root.dir(b"")).ok(),
+        CopyPlace::Home(_) => None,
     }
 }
 

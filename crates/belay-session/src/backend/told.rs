@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use belay_store::{Entry, Kind, Manifest, NativeCopy, Root, View};
 
-use super::Native;
+use super::{NATIVES, Native};
 use crate::error::Result;
 use crate::workspace::Workspace;
 
 /// With more changes than this, a look at every path costs no more than asking for each.
 const PATHS_MAX: usize = 20_000;
+/// A look at fewer files costs no more than having the filesystem write what it holds in memory.
+const FILES_MIN: u64 = 2000;
 
 impl Workspace<'_> {
     /// The snapshot that a copy is compared with, and every path that may differ; none if nobody can tell.
@@ -21,9 +23,33 @@ impl Workspace<'_> {
     ) -> Result<Option<(Manifest, Vec<Vec<u8>>)>> {
         let timeline = self.timeline()?;
         let Some((before, base)) = self.last_copy(&timeline, native.backend())? else { return Ok(None) };
-        let Some(changed) = native.changed(&before, copy).filter(|changed| changed.len() <= PATHS_MAX) else {
+        self.paths_of(base, native.changed(&before, copy), root)
+    }
+
+    /// The same of the workspace as it is now, where the newest snapshot is a copy that a filesystem made of it.
+    pub(crate) fn told_now(&self) -> Result<Option<(Manifest, Vec<Vec<u8>>)>> {
+        let timeline = self.timeline()?;
+        let Some(latest) = timeline.latest().filter(|latest| latest.files >= FILES_MIN) else { return Ok(None) };
+        if self.layer().is_some() {
             return Ok(None);
-        };
+        }
+        for native in NATIVES {
+            let last = self.last_copy(&timeline, native.backend())?;
+            if let Some((before, base)) = last.filter(|(copy, _)| copy.manifest == Some(latest.manifest)) {
+                return self.paths_of(base, native.changed_since(&before, self.root()), self.root());
+            }
+        }
+        Ok(None)
+    }
+
+    /// What has to be looked at if a filesystem tells of these changes.
+    fn paths_of(
+        &self,
+        base: Manifest,
+        changed: Option<Vec<Vec<u8>>>,
+        root: &Root,
+    ) -> Result<Option<(Manifest, Vec<Vec<u8>>)>> {
+        let Some(changed) = changed.filter(|changed| changed.len() <= PATHS_MAX) else { return Ok(None) };
         let view = View::stored(self.home.store());
         let mut paths = Vec::new();
         for path in changed {

@@ -45,7 +45,9 @@ impl Workspace<'_> {
                 Ok(hung) => hung,
                 Err(_) => return Ok(None),
             },
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::InvalidData) => {
+                return Ok(None);
+            }
             Err(error) => return Err(Error::disk("read", &name)(error)),
         };
         let timeline = self.timeline()?;

@@ -155,6 +155,11 @@ fn is_there(disk: &dyn Disk, name: &str) -> Result<bool> {
     match disk.open(name) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        // What is no file holds nothing that was told, and makes room for one.
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            let _ = disk.remove(name);
+            Ok(false)
+        }
         Err(error) => Err(Error::disk("read", name)(error)),
     }
 }
@@ -162,7 +167,9 @@ fn is_there(disk: &dyn Disk, name: &str) -> Result<bool> {
 /// Words without a mark, in their order; a line that was cut off had not been answered.
 fn waiting(disk: &dyn Disk, name: &str) -> Result<Vec<AgentWord>> {
     let bytes = match disk.read(name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {
+            return Ok(Vec::new());
+        }
         other => other.map_err(Error::disk("read", name))?,
     };
     let mut words = BTreeMap::new();

@@ -2,7 +2,7 @@
 //!
 //! One thread takes letters. If nothing changed since the latest snapshot it says so at once; what the agent told is kept
 //! in the inbox before that, and written down after it. Everything else waits its turn behind what was told before, and is
-//! answered when its snapshot is durable.
+//! answered when its snapshot is durable, or at once that it takes long.
 
 mod desk;
 
@@ -234,6 +234,11 @@ impl<'a> Helper<'a> {
                 let answered = write_text(&mut stream, &Told::Done);
                 desk.take(jobs, Job::told(workspace, word, number));
                 answered
+            }
+            Ok((workspace, word)) if desk.is_slow() => {
+                // What it waits for was not there in time for another hook, and that one has said so.
+                desk.take(jobs, Job::late(workspace, word));
+                write_text(&mut stream, &Told::Later)
             }
             Ok((workspace, word)) => {
                 desk.take(jobs, Job::asked(workspace, word, stream));

@@ -12,11 +12,14 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use belay_event::Raw;
 use serde::{Deserialize, Serialize};
+
+use super::Wake;
 
 /// The socket's name in a run's directory.
 pub(super) const SOCKET: &str = "agent.sock";
@@ -50,6 +53,9 @@ pub struct AgentCall {
     /// Whether the rest of the connection is a conversation with whoever answers, once it says so.
     #[serde(default)]
     pub pipe: bool,
+    /// No words, but a step that a hook of the agent told of: what changed is to be captured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
 }
 
 /// An answer.
@@ -100,10 +106,16 @@ struct Desk {
     pipes: AtomicUsize,
     calls: AtomicU64,
     busy: Mutex<()>,
+    wakes: Mutex<Sender<Wake>>,
 }
 
 /// Answers in the run's directory until the process ends.
-pub(super) fn listen(dir: &Path, run: &str, answerer: Answerer, helpers: Helpers) -> io::Result<()> {
+pub(super) fn listen(
+    dir: &Path,
+    run: &str,
+    (answerer, helpers): (Answerer, Helpers),
+    wakes: Sender<Wake>,
+) -> io::Result<()> {
     let held = File::open(dir)?;
     let path = by_handle(&held);
     let _ = std::fs::remove_file(&path);
@@ -117,6 +129,7 @@ pub(super) fn listen(dir: &Path, run: &str, answerer: Answerer, helpers: Helpers
         pipes: AtomicUsize::new(0),
         calls: AtomicU64::new(0),
         busy: Mutex::new(()),
+        wakes: Mutex::new(wakes),
     });
     std::thread::Builder::new().name("agent".into()).spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -217,9 +230,27 @@ impl Desk {
         if let Some(why) = self.objection(call) {
             return AgentAnswer::Refused(why.into());
         }
+        if let Some(why) = &call.step {
+            return self.step(why);
+        }
         let _turn = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let done = carry_out((self.answerer)(&self.run, call), &self.helpers);
         done.unwrap_or_else(|error| AgentAnswer::Refused(belay_sys::plain(error)))
+    }
+}
+
+impl Desk {
+    /// Has the run itself capture what changed, by what it saw.
+    fn step(&self, why: &str) -> AgentAnswer {
+        let (tell, told) = channel();
+        let told_by = Box::new(move |done| drop(tell.send(done)));
+        let wakes = self.wakes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let asked = wakes.send(Wake::Step(why.to_owned(), told_by)).is_ok();
+        match asked.then(|| told.recv_timeout(ANSWER_TIME_MAX)) {
+            Some(Ok(Ok(()))) => AgentAnswer::Done { code: 0, out: Raw::default(), err: Raw::default(), cut: false },
+            Some(Ok(Err(why))) => AgentAnswer::Refused(why),
+            _ => AgentAnswer::Refused("the run is about to end".to_owned()),
+        }
     }
 }
 
@@ -294,11 +325,18 @@ fn write_line(to: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     to.write_all(&line)
 }
 
-/// Asks the run whose socket this is.
-pub fn ask_run(socket: &Path, call: &AgentCall) -> io::Result<AgentAnswer> {
+/// Asks the run whose socket this is; without an answer in time the run goes on with it all the same.
+pub fn ask_run(socket: &Path, call: &AgentCall, patience: Option<Duration>) -> io::Result<AgentAnswer> {
     let mut line = Vec::new();
-    BufReader::new(put(socket, call)?).read_until(b'\n', &mut line)?;
-    Ok(serde_json::from_slice(&line)?)
+    let stream = put(socket, call)?;
+    stream.set_read_timeout(patience)?;
+    match BufReader::new(stream).read_until(b'\n', &mut line) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(io::ErrorKind::TimedOut.into()),
+        read => {
+            read?;
+            Ok(serde_json::from_slice(&line)?)
+        }
+    }
 }
 
 /// Asks for a conversation; the answer is a refusal if there is no connection.

@@ -55,6 +55,11 @@ impl Done {
         self.job.ask.held
     }
 
+    /// Why it was not taken.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.result.as_ref().err().map(String::as_str)
+    }
+
     /// Its kind.
     pub(super) fn kind(&self) -> Kind {
         self.job.ask.kind
@@ -84,6 +89,11 @@ impl Captures {
     /// Whether something waits or is being taken.
     pub(super) fn is_busy(&self) -> bool {
         self.is_busy || !self.queue.is_empty()
+    }
+
+    /// Whether one of this kind waits.
+    pub(super) fn asks_for(&self, kind: Kind) -> bool {
+        self.queue.iter().any(|ask| ask.kind == kind)
     }
 
     /// What to take next, if nothing is being taken.
@@ -139,7 +149,7 @@ impl Captures {
 
 /// Whether a snapshot of an unchanged workspace would tell nothing.
 fn is_optional(ask: &Ask) -> bool {
-    matches!(ask.kind, Kind::Auto | Kind::Idle)
+    matches!(ask.kind, Kind::Auto | Kind::Idle | Kind::Tool)
 }
 
 impl Job {

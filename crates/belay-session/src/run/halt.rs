@@ -15,9 +15,35 @@ const WAITS_FOR: Duration = Duration::from_millis(300);
 
 const SIGSTOP: i32 = rustix::process::Signal::STOP.as_raw();
 const SIGCONT: i32 = rustix::process::Signal::CONT.as_raw();
+const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 
 /// Stops everybody whom `find` finds, again and again; whoever was stopped is added to `stopped`, to be continued.
 pub(super) fn stop_all(find: &dyn Fn() -> Vec<u32>, within: Duration, stopped: &mut Vec<u32>) -> io::Result<()> {
+    hold_all(find, within, stopped).inspect_err(|_| continue_all(stopped))
+}
+
+/// Kills everybody whom `find` finds, however fast they start others.
+///
+/// All are stopped before the first is killed: who is killed makes room for the next where their number is limited.
+pub(super) fn kill_all(find: &dyn Fn() -> Vec<u32>, within: Duration) -> io::Result<()> {
+    let began = Instant::now();
+    loop {
+        // Whoever cannot be stopped, as in a call that never returns, dies when he can.
+        let _ = hold_all(find, within / 2, &mut Vec::new());
+        for pid in find() {
+            let _ = belay_sys::signal_process(pid, SIGKILL);
+        }
+        std::thread::sleep(LOOK_EVERY);
+        if find().is_empty() {
+            return Ok(());
+        }
+        if began.elapsed() > within {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "a process does not end"));
+        }
+    }
+}
+
+fn hold_all(find: &dyn Fn() -> Vec<u32>, within: Duration, stopped: &mut Vec<u32>) -> io::Result<()> {
     let began = Instant::now();
     loop {
         let found = find();
@@ -28,7 +54,6 @@ pub(super) fn stop_all(find: &dyn Fn() -> Vec<u32>, within: Duration, stopped: &
             return Ok(());
         }
         if began.elapsed() > within {
-            continue_all(stopped);
             return Err(io::Error::new(io::ErrorKind::TimedOut, "a process does not stop"));
         }
         for pid in moving {

@@ -173,16 +173,10 @@ impl RunRecord {
             let _ = group.remove();
             return Ok(living.len());
         }
-        // Each carries the run's name in its environment, and so does whatever it starts.
-        let mut rest = living.clone();
-        let deadline = std::time::Instant::now() + TIME_MAX;
-        while !rest.is_empty() && std::time::Instant::now() < deadline {
-            for pid in rest {
-                belay_sys::signal_process(pid, rustix::process::Signal::KILL.as_raw())?;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(5));
-            rest = self.living();
-        }
+        // Each carries the run's name in its environment, and so does whatever it starts; and perhaps who asks for this.
+        let own = super::still::own_line();
+        let find = || self.living().into_iter().filter(|pid| !own.contains(pid)).collect();
+        super::halt::kill_all(&find, TIME_MAX)?;
         Ok(living.len())
     }
 

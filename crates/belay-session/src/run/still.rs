@@ -96,7 +96,7 @@ fn hold_survivors(run: &RunRecord) -> std::io::Result<Survivors> {
 }
 
 /// This process and its forebears.
-fn own_line() -> Vec<u32> {
+pub(super) fn own_line() -> Vec<u32> {
     std::iter::successors(Some(std::process::id()), |pid| tree::parent_of(*pid).filter(|parent| *parent > 1)).collect()
 }
 

@@ -25,6 +25,7 @@ use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::refusals::{Commands, Mending};
 use super::start::Streams;
+use super::steps::Steps;
 use super::storm::Deletions;
 use super::tally::Tally;
 use super::tree::{self, Tree};
@@ -76,6 +77,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) journal: Option<Writer>,
     pub(super) triggers: Triggers,
     pub(super) captures: Captures,
+    pub(super) steps: Steps,
     pub(super) holds: Holds,
     passers: Passers,
     jobs: Option<Sender<Job>>,
@@ -113,7 +115,7 @@ impl<'w> Supervisor<'w> {
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
         let helpers = Helpers::default();
         if let Some(answerer) = host.answerer.filter(|_| record.confinement.engine != Engine::None) {
-            agent::listen(&dir, &record.id, answerer, helpers.clone())
+            agent::listen(&dir, &record.id, (answerer, helpers.clone()), wakes.clone())
                 .map_err(Error::run("open the agent's socket"))?;
         }
         record.supervisor = ProcessName::of(std::process::id());
@@ -144,6 +146,7 @@ impl<'w> Supervisor<'w> {
             tracer: None,
             journal: None,
             captures: Captures::default(),
+            steps: Steps::default(),
             holds: Holds::default(),
             passers: Passers::default(),
             jobs: None,
@@ -224,7 +227,11 @@ impl<'w> Supervisor<'w> {
             Wake::ChildExited => self.is_over = true,
             Wake::ChildStopped(at) => self.stopped(at),
             Wake::Held(held) => self.held(held),
-            Wake::Taken(done) => self.taken(*done),
+            Wake::Taken(done) => {
+                self.steps.taken(&done);
+                self.taken(*done);
+            }
+            Wake::Step(why, told) => self.step(&why, told),
         }
     }
 
@@ -266,11 +273,17 @@ impl<'w> Supervisor<'w> {
     fn take_next(&mut self) {
         let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            if job.ask.kind == Kind::Tool {
+                self.steps.begun();
+            }
             self.holds.begun();
             // The thread outlives the sender.
             let _ = jobs.send(job);
         } else if !self.captures.is_busy() {
             self.holds.release();
+        }
+        if !self.captures.asks_for(Kind::Tool) {
+            self.steps.unchanged();
         }
     }
 
@@ -351,6 +364,13 @@ impl<'w> Supervisor<'w> {
             Request::Called(call) => {
                 self.happened(vec![self.event(What::McpCall(*call))]);
                 self.report(client);
+            }
+            Request::Step(why) => {
+                let control = self.control.clone();
+                let told = move |done: std::result::Result<(), String>| {
+                    control.answer(client, &done.map_or_else(Answer::Refused, |()| Answer::Captured));
+                };
+                self.step(&why, Box::new(told));
             }
             Request::Status => self.report(client),
         }

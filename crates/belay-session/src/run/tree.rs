@@ -25,9 +25,6 @@ const LAST_MOMENT: Duration = Duration::from_millis(50);
 /// How long to sleep between two looks at processes that are on their way to a state.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-const SIGSTOP: i32 = rustix::process::Signal::STOP.as_raw();
-const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
-
 /// The processes of a run.
 pub(super) struct Tree {
     group: Option<Groups>,
@@ -169,19 +166,7 @@ impl Tree {
             let _ = group.inner.thaw();
             return group.outer.kill(KILL_TIME_MAX);
         }
-        let deadline = Instant::now() + KILL_TIME_MAX;
-        loop {
-            // Stopped first, so that none of them starts another while they are gone through.
-            self.signal(SIGSTOP);
-            self.signal(SIGKILL);
-            if self.pids().is_empty() {
-                return Ok(());
-            }
-            if Instant::now() > deadline {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "a process does not end"));
-            }
-            std::thread::sleep(LOOK_EVERY);
-        }
+        halt::kill_all(&|| self.pids(), KILL_TIME_MAX)
     }
 
     /// Holds everything still but `but`, who asks for it and may be one of them.

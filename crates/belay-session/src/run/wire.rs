@@ -46,6 +46,8 @@ pub enum Request {
     Decide(Decision),
     /// To record that a tool of belay's was called.
     Called(Box<McpCall>),
+    /// To capture what changed, since an agent in it told of this step.
+    Step(String),
 }
 
 /// What a run tells a client.
@@ -66,6 +68,8 @@ pub enum Answer {
     Status(Box<RunRecord>),
     /// Many paths were deleted at once, and what became of it.
     Storm(Storm),
+    /// What changed is captured.
+    Captured,
     /// What was asked for cannot be done.
     Refused(String),
     /// The command ended; what is typed from now on is not for it.

@@ -301,6 +301,58 @@ fn names_and_attributes_cannot_fill_the_memory() {
     }
 }
 
+/// Capabilities of a program in a form of the kernel's, and of a length.
+fn capabilities(form: u32, len: usize) -> Vec<u8> {
+    let mut value = form.to_le_bytes().to_vec();
+    value.resize(len, 0);
+    value[5] = 4;
+    value
+}
+
+#[test]
+fn capabilities_that_no_kernel_takes_are_refused_with_the_whole_archive() {
+    let good = [capabilities(0x0200_0001, 20), capabilities(0x0200_0000, 20)];
+    let bad =
+        [capabilities(0x0200_0001, 24), capabilities(0x0700_0000, 20), b"garbage".to_vec(), vec![], vec![0xff; 20]];
+    let file: Forged<'_> = (b'0', "bin/tool", "", b"x");
+    for (value, is_good) in good.iter().map(|one| (one, true)).chain(bad.iter().map(|one| (one, false))) {
+        let bed = Bed::new();
+        bed.ws.file("mine", "1");
+        let taken = bed.snap();
+        let header = record("SCHILY.xattr.security.capability", value);
+        let imported = import(&bed, &forge(&bed, &[(b'0', "a", "", b"1"), (b'x', "h", "", &header), file]));
+        if is_good {
+            // Whoever may not set them gets the file without them.
+            let outcome = bed.rollback(&imported.unwrap().snapshot);
+            assert!(outcome.left.is_empty() || !is_root(), "{:?}", outcome.left);
+            assert_eq!(std::fs::read(bed.ws.join("bin/tool")).unwrap(), b"x");
+            continue;
+        }
+        let why = match imported {
+            Err(Error::Archive { why, .. }) => why,
+            other => panic!("{value:?} gave {:?}", other.map(|imported| imported.snapshot)),
+        };
+        assert!(why.contains("bin/tool has capabilities that no kernel takes"), "{why}");
+        assert_eq!(bed.ids(), [taken.id], "nothing was imported");
+        assert_eq!(bed.text("mine"), "1");
+    }
+}
+
+#[test]
+fn an_attribute_that_the_kernel_does_not_take_is_named_and_the_rest_comes_back() {
+    let bed = Bed::new();
+    // No list of this form exists.
+    let header = record("SCHILY.xattr.system.posix_acl_access", b"no list");
+    let entries: &[Forged<'_>] = &[(b'0', "a", "", b"1"), (b'x', "h", "", &header), (b'0', "b", "", b"2")];
+    let imported = import(&bed, &forge(&bed, entries)).unwrap().snapshot;
+    bed.ws.file("mine", "m");
+    let outcome = bed.rollback(&imported);
+    assert_eq!(outcome.left.iter().map(|left| left.path.as_slice()).collect::<Vec<_>>(), [b"b"]);
+    assert_eq!((bed.text("a").as_str(), bed.text("b").as_str()), ("1", "2"));
+    bed.rewind(belay_session::Goal::Undo).unwrap();
+    assert_eq!(bed.text("mine"), "m");
+}
+
 #[test]
 fn lengths_that_overflow_are_refused() {
     let bed = Bed::new();

@@ -171,6 +171,10 @@ fn snapshots_are_found_again_after_the_directory_around_them_was_renamed() {
     fs::rename(&here, &there).unwrap();
     let moved = bed.open_at(&there.join("work"));
     assert!(matches!(moved.arrival(), Arrival::Moved { .. }), "{:?}", moved.arrival());
+    for snapshot in moved.timeline().unwrap().snapshots() {
+        let place = PathBuf::from(snapshot.native_ref.as_deref().expect("btrfs keeps it"));
+        assert!(place.starts_with(&there) && place.is_dir(), "{}", place.display());
+    }
     moved.rewind(&request(Goal::To(Some(kept.id.clone())), &[]), work(), &mut |_| {}).unwrap();
     assert_eq!(fs::read_to_string(there.join("work/file")).unwrap(), "1");
     for home in [&bed.home, &bed.other_process(8), &watching] {
@@ -315,6 +319,39 @@ fn btrfs_is_asked_what_changed_so_that_the_rest_is_not_looked_at() {
     let (_, again) = looks(&SnapshotRequest { full: true, ..ground.request() });
     assert_eq!(root, again, "something was missed");
     assert!(by_generation < 20 && by_walk > 20, "{by_generation} looks by generation, {by_walk} by a walk");
+}
+
+#[test]
+fn btrfs_is_asked_what_differs_from_the_present_so_that_the_rest_is_not_looked_at() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    for n in 0..2500 {
+        bed.ws.file(format!("d{}/file-{n}", n % 50), format!("content {n}"));
+    }
+    bed.ws.symlink("link", "d1").hard_link("twin", "d2/file-2");
+    let taken = bed.take(&SnapshotRequest { all: false, ..ground.request() }).unwrap().snapshot;
+    // Nobody had the disk write any of this.
+    let change = |round: u32| {
+        bed.ws.file("d3/file-3", format!("other {round}")).remove("d4/file-4").file("d4/file-4", "anew");
+        bed.ws.file(format!("d5/new-{round}"), "x").mode("d6/file-6", 0o600 + round).overwrite("d2/file-2", 0, b"C");
+        bed.ws.file(format!("e{round}/inner/file"), "deep").remove(format!("d7/file-{}", 7 + 50 * round));
+    };
+    for round in 0..3 {
+        change(round);
+        let workspace = bed.open();
+        let before = workspace.tree(&taken).unwrap();
+        let look = |told: bool| {
+            let looks = Looks::default();
+            let work = Work { progress: &looks, stop: &CALM };
+            let tree = if told { workspace.present_if_told(work) } else { workspace.present(work) }.unwrap();
+            let changes = workspace.changes(&before, &tree, &Default::default()).unwrap();
+            let paths: Vec<_> = changes.into_iter().map(|change| (change.path.clone(), change.what())).collect();
+            (looks.0.into_inner(), tree.manifest().identity, paths)
+        };
+        let ((by_generation, told, some), (by_walk, walked, all)) = (look(true), look(false));
+        assert_eq!((told, &some), (walked, &all), "something was missed");
+        assert!(all.len() > 5 && by_generation < 200 && by_walk > 2000, "{by_generation} looks, {by_walk} by a walk");
+    }
 }
 
 #[test]

@@ -70,7 +70,10 @@ impl Hand<'_> {
             if since.sec.saturating_sub(stat.ctime.sec) < MAYBE_DIRTY_SECONDS {
                 belay_sys::watch_mappings(&file);
             }
-            let read = self.read_once(&file, path, &before);
+            let read = match self.job.known_twin(&before) {
+                Some(content) => Ok((content, before)),
+                None => self.read_once(&file, path, &before),
+            };
             let (content, after) = match read {
                 Ok(read) => read,
                 Err(Error::Workspace { source, .. }) => return self.refused(path, name, stat, source),
@@ -82,6 +85,8 @@ impl Hand<'_> {
             }
             if !is_still {
                 self.gap(path, GapKind::Unstable, "it kept changing while it was read");
+            } else {
+                self.job.note_twin(&before, &content);
             }
             if let Some((_, copier)) = self.job.copier {
                 copier.took(path, &content.0);
@@ -193,10 +198,10 @@ impl Hand<'_> {
         let read = |buffer: &mut [u8], at: u64| read_some(file, buffer, offset + at);
         let mut at = offset;
         self.cut(len, &read, &mut |hand, chunk| {
-            if let Some(all) = all {
-                all.update(chunk);
-            }
-            let key = hand.job.store.algorithm().hash(chunk);
+            let key = match all {
+                Some(all) => all.update_and_hash(chunk),
+                None => hand.job.store.algorithm().hash(chunk),
+            };
             hand.keep(&key, chunk, at)?;
             at += chunk.len() as u64;
             segments.push(Segment::Data { key, len: chunk.len() as u64 });

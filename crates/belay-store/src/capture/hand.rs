@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use belay_sys::{Dir, FileType, Root, Stat, Time};
 
@@ -17,7 +17,7 @@ use crate::manifest::{Gap, GapKind};
 use crate::native::{Copier, Pointer};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::statcache::{Cache, DirStat, EntryStat, Linked, Record, RecordBuilder, flags};
-use crate::tree::{Entry, Kind, Meta, Node, Opaque, Pages, View};
+use crate::tree::{Content, Entry, Kind, Meta, Node, Opaque, Pages, View};
 
 pub(super) const EXDEV: i32 = 18;
 
@@ -43,6 +43,15 @@ pub(super) struct Job<'a> {
     /// The device of the root, and the one that it stands for.
     stands_for: Option<(u64, u64)>,
     entries: AtomicU64,
+    /// What was read of files that have other names.
+    twins: Mutex<HashMap<(u64, u64), Twin>>,
+}
+
+/// A file that was read by one of its names.
+struct Twin {
+    size: u64,
+    times: [Time; 2],
+    content: (Content, u64),
 }
 
 impl<'a> Job<'a> {
@@ -64,7 +73,26 @@ impl<'a> Job<'a> {
             }
             None => None,
         };
-        Ok(Job { store, options, batch, cache, judge, root, threads, copier, stands_for, entries: AtomicU64::new(0) })
+        let (entries, twins) = (AtomicU64::new(0), Mutex::default());
+        Ok(Job { store, options, batch, cache, judge, root, threads, copier, stands_for, entries, twins })
+    }
+
+    /// The content of a file that was read by another of its names and is as it was then.
+    pub(super) fn known_twin(&self, stat: &Stat) -> Option<(Content, u64)> {
+        if stat.nlink < 2 || self.copier.is_some() {
+            return None;
+        }
+        let twins = self.twins.lock().expect("no holder panics");
+        let twin = twins.get(&(stat.dev, stat.ino))?;
+        (twin.size == stat.size && twin.times == [stat.mtime, stat.ctime]).then_some(twin.content)
+    }
+
+    /// Remembers what a file holds that held still while it was read, for its other names.
+    pub(super) fn note_twin(&self, stat: &Stat, content: &(Content, u64)) {
+        if stat.nlink > 1 && self.copier.is_none() {
+            let twin = Twin { size: stat.size, times: [stat.mtime, stat.ctime], content: *content };
+            self.twins.lock().expect("no holder panics").insert((stat.dev, stat.ino), twin);
+        }
     }
 
     /// What proves a directory to be as it is; in a copy, to be as it was in the workspace.

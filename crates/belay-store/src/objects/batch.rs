@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::{KeySet, LOCK, ObjectKind, PACKS, Store};
+use super::{KeySet, LOCK, ObjectKind, PACKS, Packing, Store};
 use crate::disk::{Lock, LockMode};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
@@ -26,6 +26,14 @@ const ZSTD_PARAMETERS: [CParameter; 4] = [
     CParameter::HashLog(16),
     CParameter::MinMatch(6),
     CParameter::WindowLog(20),
+];
+/// A table that fits the nearest cache, and literals as they are: what pays least for its time is left out.
+const ZSTD_SWIFT: [CParameter; 5] = [
+    CParameter::Strategy(Strategy::ZSTD_fast),
+    CParameter::HashLog(14),
+    CParameter::MinMatch(6),
+    CParameter::WindowLog(20),
+    CParameter::TargetLength(6),
 ];
 const SHARDS: usize = 64;
 
@@ -120,10 +128,14 @@ struct Open {
     objects: Vec<(Hash, u32, u32)>,
 }
 
-fn squeezer() -> zstd::bulk::Compressor<'static> {
+fn squeezer(packing: Packing) -> zstd::bulk::Compressor<'static> {
     let mut squeezer = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is valid");
-    for parameter in ZSTD_PARAMETERS {
-        squeezer.set_parameter(parameter).expect("the parameter is valid");
+    let parameters: &[CParameter] = match packing {
+        Packing::Small => &ZSTD_PARAMETERS,
+        Packing::Swift => &ZSTD_SWIFT,
+    };
+    for parameter in parameters {
+        squeezer.set_parameter(*parameter).expect("the parameter is valid");
     }
     squeezer
 }
@@ -189,7 +201,9 @@ impl<'a> Worker<'a> {
     fn close(&mut self, raw: &[u8], objects: &[(Hash, u32, u32)], tree: bool) -> Result<()> {
         self.packed.clear();
         self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
-        match self.squeezer.get_or_insert_with(squeezer).compress_to_buffer(raw, &mut self.packed) {
+        let packing = self.batch.store.packing;
+        let squeezer = self.squeezer.get_or_insert_with(|| squeezer(packing));
+        match squeezer.compress_to_buffer(raw, &mut self.packed) {
             Ok(len) if pays(len, raw.len()) => {
                 self.batch.append(&NewBlock::new(&self.packed, raw.len(), true, tree), objects)
             }

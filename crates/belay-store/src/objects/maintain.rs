@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{KeySet, PACKS, POINTERS, Store};
+use super::{KeySet, LOCK, PACKS, POINTERS, Store};
 use crate::disk::LockMode;
 use crate::error::{Error, Result};
 use crate::pack::{Pack, PackWriter};
@@ -14,14 +14,36 @@ pub(crate) const MOVE_LOCK: &str = "store/move.lock";
 const TIERS: [u64; 2] = [4 << 20, 32 << 20];
 const PACKS_PER_TIER: usize = 16;
 
+/// How the name of a pack begins that somebody writes, or wrote until it was killed.
+const LEFTOVER: &str = "tmp-";
+
 impl Store {
-    /// Merges small packs if there are many; does nothing if another process is at it.
+    /// Merges small packs if there are many, and gives back what a writer that was killed left behind; does nothing if
+    /// another process is at it.
     pub fn maintain(&self) -> Result<()> {
         [PACKS, POINTERS].into_iter().try_for_each(|dir| self.merge_small(dir))
     }
 
+    /// Removes the files of writers that died, unless somebody writes at this moment: then the next one does it.
+    fn remove_leftovers(&self, dir: &str) -> Result<()> {
+        let lock = |name: &str| self.disk.lock(name, LockMode::Exclusive, false).map_err(Error::disk("lock", name));
+        // Whoever merges or collects holds the first, whoever captures the second.
+        let Some(_moving) = lock(MOVE_LOCK)? else { return Ok(()) };
+        let Some(_alone) = lock(LOCK)? else { return Ok(()) };
+        for (name, _) in self.disk.list(dir).map_err(Error::disk("list", dir))? {
+            if name.starts_with(LEFTOVER) {
+                let name = format!("{dir}/{name}");
+                self.disk.remove(&name).map_err(Error::disk("remove", &name))?;
+            }
+        }
+        Ok(())
+    }
+
     fn merge_small(&self, dir: &'static str) -> Result<()> {
         let files = self.disk.list(dir).map_err(Error::disk("list", dir))?;
+        if files.iter().any(|(name, _)| name.starts_with(LEFTOVER)) {
+            self.remove_leftovers(dir)?;
+        }
         let crowded = |limit: u64| {
             files.iter().filter(|(name, len)| name.ends_with(".pack") && *len < limit).count() > PACKS_PER_TIER
         };

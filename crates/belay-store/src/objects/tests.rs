@@ -130,6 +130,22 @@ fn many_small_packs_become_few_and_nothing_is_lost() {
 }
 
 #[test]
+fn what_a_killed_writer_left_goes_as_soon_as_nobody_writes() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = store(&dir);
+    let keys = put_all(&store, &[noise(1, 5000)]);
+    let left = dir.path().join("store/packs/tmp-1-0");
+    std::fs::write(&left, [0; 100_000]).unwrap();
+    let writing = store.begin().unwrap();
+    store.maintain().unwrap();
+    assert!(left.exists(), "it may be of whoever writes at this moment");
+    drop(writing);
+    store.maintain().unwrap();
+    assert!(!left.exists());
+    assert_eq!(store.read(&keys[0]).unwrap(), noise(1, 5000));
+}
+
+#[test]
 fn what_nothing_refers_to_is_collected() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(&dir);

@@ -14,6 +14,9 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// Pieces of this size go to the disk as they are: copying them first would cost more than the call saves.
 const PIECE_BYTES_MIN: usize = 64 << 10;
 
+/// The disk begins to write a pack out whenever it has grown by so much, so that it is not idle until the last sync.
+const AHEAD_BYTES: u64 = 8 << 20;
+
 /// A block as it is stored, with the check of its bytes, which takes too long to be made while others wait.
 pub(crate) struct NewBlock<'a> {
     stored: &'a [u8],
@@ -36,6 +39,8 @@ pub(crate) struct PackWriter {
     file: Box<dyn DiskWrite>,
     buffer: Vec<u8>,
     written: u64,
+    /// As much of it as the disk was asked to write.
+    begun: u64,
     blocks: Vec<Block>,
     objects: Vec<(Hash, Place)>,
     finished: bool,
@@ -73,7 +78,8 @@ impl PackWriter {
                     let buffer = MAGIC.to_vec();
                     let (blocks, objects) = (Vec::new(), Vec::new());
                     let disk = Arc::clone(disk);
-                    return Ok(PackWriter { disk, name, file, buffer, written: 0, blocks, objects, finished: false });
+                    let (written, begun, finished) = (0, 0, false);
+                    return Ok(PackWriter { disk, name, file, buffer, written, begun, blocks, objects, finished });
                 }
                 // Another thread of this process, or of one with the same number in another namespace.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -94,7 +100,7 @@ impl PackWriter {
         pack.flush()?;
         match pack.file.share(from, SHARED_AT) {
             Ok(len) => {
-                pack.written = len;
+                (pack.written, pack.begun) = (len, len);
                 Ok(Some(pack))
             }
             Err(_) => Ok(None),
@@ -148,7 +154,7 @@ impl PackWriter {
         if bytes.len() >= PIECE_BYTES_MIN {
             self.flush()?;
             self.file.write(bytes).map_err(Error::disk("write", &self.name))?;
-            self.written += bytes.len() as u64;
+            self.note(bytes.len());
             return Ok(());
         }
         self.buffer.extend_from_slice(bytes);
@@ -160,9 +166,17 @@ impl PackWriter {
             return Ok(());
         }
         self.file.write(&self.buffer).map_err(Error::disk("write", &self.name))?;
-        self.written += self.buffer.len() as u64;
+        self.note(self.buffer.len());
         self.buffer.clear();
         Ok(())
+    }
+
+    fn note(&mut self, written: usize) {
+        self.written += written as u64;
+        if self.written - self.begun >= AHEAD_BYTES {
+            self.file.begin_sync(self.begun, self.written - self.begun);
+            self.begun = self.written;
+        }
     }
 
     /// Writes footer and trailer, and makes the pack durable.

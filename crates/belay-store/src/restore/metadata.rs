@@ -118,7 +118,7 @@ impl Dresser<'_> {
             self.strip(thing)?;
         }
         for (key, value) in settable(&meta.xattrs, self.as_root) {
-            self.ask(&mut refused, || thing.set_xattr(key, value))?;
+            self.ask_attribute(&mut refused, || thing.set_xattr(key, value))?;
         }
         // A new owner or access control list changes the mode as well.
         let has_moved = is_anothers || wish.inherits || !meta.xattrs.is_empty();
@@ -198,8 +198,23 @@ impl Dresser<'_> {
         }
         for pair in settable(&after.xattrs, self.as_root) {
             if !before.xattrs.contains(pair) {
-                self.ask(refused, || thing.set_xattr(&pair.0, &pair.1))?;
+                self.ask_attribute(refused, || thing.set_xattr(&pair.0, &pair.1))?;
             }
+        }
+        Ok(())
+    }
+
+    /// The same for an attribute, whose value a kernel may not take: an archive can say anything.
+    fn ask_attribute(
+        &self,
+        refused: &mut Option<LeftReason>,
+        change: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        match self.hands.change(change) {
+            Err(error) if is_refusal(&error) || error.kind() == io::ErrorKind::InvalidInput => {
+                *refused = Some(LeftReason::of(&error));
+            }
+            result => result?,
         }
         Ok(())
     }

@@ -183,6 +183,12 @@ pub(crate) fn is_belay(program: &str) -> bool {
     bare.rsplit('/').next() == Some("belay")
 }
 
+/// Where the program is that is called by its name.
+fn absolute(program: &str) -> String {
+    let found = if program.contains('/') { None } else { crate::environment::in_path(program) };
+    found.and_then(|path| path.into_os_string().into_string().ok()).unwrap_or_else(|| program.to_owned())
+}
+
 /// The program as a shell reads it.
 fn quoted(program: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
@@ -218,7 +224,10 @@ fn claude(ground: &Ground<'_>) -> Vec<Entry> {
         ("Stop", None, 20),
         ("SessionEnd", None, 3),
     ];
-    let call = |seconds: u64| json!({ "type": "command", "command": ground.belay, "args": ["hook", "claude"], "timeout": seconds });
+    // One line, without `args`: Cursor runs these hooks too and drops the arguments, and what is left of them it takes for
+    // a hook that refuses.
+    let command = format!("{} hook claude", quoted(ground.belay));
+    let call = |seconds: u64| json!({ "type": "command", "command": command, "timeout": seconds });
     let hooks = events.map(|(event, matcher, seconds)| hook(event, group(matcher, call(seconds))));
     // It takes the place of what Claude Code does by itself, so nobody gets it unasked.
     let copies = ground.worktrees.then(|| hook("WorktreeCreate", group(None, call(600))));
@@ -268,7 +277,12 @@ fn cursor(ground: &Ground<'_>) -> Vec<Entry> {
         "afterFileEdit",
         "stop",
     ];
-    let command = format!("{} hook cursor", quoted(ground.belay));
+    // It starts hooks by a login shell, which knows only the directories that a profile names.
+    let program = match ground.project {
+        None => absolute(ground.belay),
+        Some(_) => ground.belay.to_owned(),
+    };
+    let command = format!("{} hook cursor", quoted(&program));
     let call = json!({ "command": command });
     // Commands and servers have events of their own.
     let edits = hook("preToolUse", json!({ "command": command, "matcher": "Write|Delete" }));

@@ -212,17 +212,7 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     if edit.before.as_ref().is_some_and(|before| !is_ours(before)) {
         fs::copy(&path, &backup).map_err(|error| cannot(&error))?;
     }
-    let replace = || -> io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(after.as_bytes())?;
-        let fresh = if edit.is_program { 0o700 } else { 0o600 };
-        let mode = fs::metadata(&path).map_or(fresh, |meta| meta.permissions().mode());
-        file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
-        file.as_file().sync_all()?;
-        file.persist(&path)?;
-        Ok(())
-    };
-    replace().map_err(|error| cannot(&error))?;
+    replace(&path, after, if edit.is_program { 0o700 } else { 0o600 }).map_err(|error| cannot(&error))?;
     if fs::read_to_string(&backup).is_ok_and(|kept| kept == *after) {
         // Two of the same help nobody; one that cannot go does no harm.
         let _ = fs::remove_file(&backup);
@@ -230,8 +220,19 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     Ok(())
 }
 
+/// Replaces a file in one step; one that is new gets this mode.
+pub(crate) fn replace(path: &Path, text: &str, fresh: u32) -> io::Result<()> {
+    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
+    file.write_all(text.as_bytes())?;
+    let mode = fs::metadata(path).map_or(fresh, |meta| meta.permissions().mode());
+    file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
 /// Where the file really is, or will be: settings are often links into a repository of them.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     let target = || Some(path.parent()?.join(fs::read_link(path).ok()?));
     path.canonicalize().ok().or_else(target).unwrap_or_else(|| path.to_owned())
 }

@@ -46,6 +46,11 @@ impl Said {
         Said { word, cwd: None, concern: Concern::Work }
     }
 
+    /// The agent that is to be answered, whoever's hook it ran.
+    pub(crate) fn speaker(&self, called: Agent) -> Agent {
+        Agent::named(&self.word.agent).unwrap_or(called)
+    }
+
     /// Whether a helper that only takes in what was told is not enough.
     pub(crate) fn needs_more_than_telling(&self) -> bool {
         self.concern != Concern::Work

@@ -62,7 +62,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }
     })?;
     let differs = !changes.is_empty();
-    let comparison = Comparison { workspace: &workspace, before: &from.tree, after: &to.tree };
+    let comparison = Comparison { workspace: &workspace, before: &from.tree, after: &to.tree, is_indexed: false };
     let mut out = context.ui.paged();
     write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;

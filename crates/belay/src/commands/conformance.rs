@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use belay_conformance::{Call, GROUPS, LAWS, Outcome, PRESETS, Preset, Property, Tool, Trials, Verdict, at, try_all};
+use belay_conformance::{
+    Call, GROUPS, LAWS, MadeAs, Outcome, PRESETS, Preset, Property, Tool, Trials, Verdict, at, try_all,
+};
+use belay_session::BackendChoice;
 use belay_session::store::Progress;
 
 use crate::context::Context;
@@ -40,6 +43,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     place: Option<PathBuf>,
 
+    /// Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set
+    #[arg(long, value_name = "NAME", value_parser = crate::commands::snapshot::backend, conflicts_with_all = ["tools", "snapshot"])]
+    backend: Option<BackendChoice>,
+
     /// How long each command of the tool may take
     #[arg(long, value_name = "SECONDS", default_value = "60", hide_short_help = true)]
     timeout: u64,
@@ -60,6 +67,7 @@ Laws:
 Examples:
   belay conformance
   belay conformance -- belay git-stash tar
+  belay conformance --backend btrfs --place /srv/work
   belay conformance --only git -- git-ref
   belay conformance --snapshot 'tar cf {{store}}/s.tar .' --restore 'tar xf {{store}}/s.tar'
   belay conformance -- ./my-tool --verbose     calls ./my-tool --verbose snapshot WORKSPACE STORE",
@@ -77,8 +85,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let meter = context.ui.meter("Trying").counting("property");
     meter.expect((tools.len() * properties.len()) as u64, 0);
     let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
-    let trials =
-        Trials { place: &place.0, limit: Duration::from_secs(args.timeout), threads, stop: context.work(&meter).stop };
+    let made_as = args.made_as(&place.0).map_err(cannot)?;
+    let (limit, stop) = (Duration::from_secs(args.timeout), context.work(&meter).stop);
+    let trials = Trials { place: &place.0, made_as: &made_as, limit, threads, stop };
     let mut results = Vec::new();
     for tool in &tools {
         let verdicts =
@@ -105,7 +114,7 @@ impl Args {
         let names: Vec<Option<&str>> =
             self.tools.iter().map(|word| word.to_str().filter(|word| is_known(word))).collect();
         if self.tools.is_empty() {
-            return Ok(vec![belay()?]);
+            return Ok(vec![belay(self.backend)?]);
         }
         if names.iter().all(Option::is_some) {
             return names.into_iter().flatten().map(known).collect();
@@ -125,6 +134,15 @@ impl Args {
         }
         let name = self.tools.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         Ok(vec![Tool { name, ..Tool::of_program(&words) }])
+    }
+
+    /// What the backend needs workspaces to be.
+    fn made_as(&self, place: &Path) -> std::io::Result<MadeAs> {
+        match self.backend.map(BackendChoice::name) {
+            Some("btrfs") => Ok(MadeAs::Subvolume),
+            Some("zfs") => MadeAs::data_set_at(place),
+            _ => Ok(MadeAs::Directory),
+        }
     }
 
     fn properties(&self) -> Result<Vec<&'static Property>> {
@@ -150,7 +168,7 @@ fn is_known(name: &str) -> bool {
 
 fn known(name: &str) -> Result<Tool> {
     match Preset::find(name) {
-        None => belay(),
+        None => belay(None),
         Some(preset) if in_path(preset.program).is_none() => {
             Err(Failure::not_found(format!("{} is not installed", preset.program)))
         }
@@ -159,14 +177,17 @@ fn known(name: &str) -> Result<Tool> {
 }
 
 /// This very program, with a store of its own, and unaware of any run that it may be in.
-fn belay() -> Result<Tool> {
+fn belay(backend: Option<BackendChoice>) -> Result<Tool> {
     let own = std::env::current_exe().map_err(|error| Failure::system("cannot find belay itself", &error))?;
     let call = |words: &[&str]| {
         Call::Words(std::iter::once(own.clone().into_os_string()).chain(words.iter().map(OsString::from)).collect())
     };
     Ok(Tool {
         name: "belay".to_owned(),
-        snapshot: call(&["snapshot", "-q", "--label", "conformance"]),
+        snapshot: match backend {
+            Some(backend) => call(&["snapshot", "-q", "--label", "conformance", "--backend", backend.name()]),
+            None => call(&["snapshot", "-q", "--label", "conformance"]),
+        },
         restore: call(&["rollback", "conformance", "-y", "-q"]),
         set: vec![("BELAY_HOME".to_owned(), "{store}/belay".to_owned())],
         unset: own_variables(),

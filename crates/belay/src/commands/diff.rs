@@ -100,7 +100,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         false => changes.push(&change),
     })?;
     let differs = !changes.is_empty();
-    let comparison = Comparison { workspace: &workspace, before: &before, after: &after };
+    let comparison = Comparison { workspace: &workspace, before: &before, after: &after, is_indexed: false };
     let mut out = context.ui.paged();
     write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
     out.finish()?;
@@ -146,7 +146,7 @@ fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: &str) -> Result
 
 fn present(context: &Context<'_>, workspace: &Workspace<'_>) -> Result<Tree> {
     let meter = context.ui.meter("Looking");
-    Ok(workspace.present(context.work(&meter))?)
+    Ok(workspace.present_if_told(context.work(&meter))?)
 }
 
 /// Writes the changes as they are wanted.

@@ -131,7 +131,7 @@ fn store(context: &Context<'_>) -> Finding {
     let (used, limit) = (quantity::size(budget.used_bytes), quantity::size(budget.limit_bytes));
     let free = quantity::size(budget.free_bytes);
     let detail = format!(
-        "{used} of {limit} are used, {free} are free; only you can reach it, and so can what you run outside of `belay run`"
+        "{used} of {limit} are used, {free} are free; only you can reach it, and what you run outside of `belay run`"
     );
     match budget.is_over() {
         true => Finding::new("store", State::Weak, detail).advise(

@@ -9,10 +9,12 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use belay_session::store::Quiet;
-use belay_session::{AgentDeed, Consent, Heard, Home, Work, Workspace};
+use belay_session::{AgentDeed, Consent, Home, Work, Workspace};
 use serde_json::Value;
 
 use crate::agents::Agent;
@@ -28,6 +30,15 @@ use crate::ui::Ui;
 const FIRST_TIME_MAX: Duration = Duration::from_millis(1000);
 /// How often one looks whether it is there.
 const FIRST_LOOK: Duration = Duration::from_millis(5);
+/// How long an agent waits for any other step; agents give up on their hooks soon after, and then nobody tells.
+pub(crate) const STEP_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long it waits for one that another hook has given up waiting for.
+const LATE_TIME_MAX: Duration = Duration::from_millis(200);
+/// How long work may take to notice that it is to stop; what does not is left where it is.
+const STOP_TIME_MAX: Duration = Duration::from_secs(1);
+/// What is said of a step that was not waited for.
+pub(crate) const LATE: &str =
+    "a snapshot takes long and is still being taken; what changes until it is there is not protected";
 /// Characters of a prompt that a run is told.
 const PREVIEW_CHARS_MAX: usize = 160;
 
@@ -70,13 +81,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return worktree::make(context, name, cwd.as_deref());
     }
     let deed = said.as_ref().ok().and_then(|said| Some(said.as_ref()?.word.deed.clone()));
+    let speaker = said.as_ref().ok().and_then(|said| Some(said.as_ref()?.speaker(args.agent))).unwrap_or(args.agent);
     let taken = said.and_then(|said| take_in(context, &args, said));
     let unprotected = |failure: Failure| Taken {
         problem: Some(format!("this step is not protected: {}", failure.line())),
         news: None,
     };
     let Taken { problem, news } = taken.unwrap_or_else(unprotected);
-    Ok(answer(context.ui, args.agent, problem, news.zip(deed)))
+    Ok(answer(context.ui, speaker, problem, news.zip(deed)))
 }
 
 /// What came of an event.
@@ -88,8 +100,14 @@ struct Taken {
     news: Option<String>,
 }
 
-/// Takes the event in from inside a run, which records everything but what the user asked for: that it is told.
-pub(crate) fn run_inside(ui: &Ui, args: &Args, ask: &dyn Fn(&[&str]) -> Result<()>) -> Result<ExitCode> {
+/// Takes the event in from inside a run, which records everything but what the user asked for: that it is told. Before and
+/// after a tool it captures what changed, as it saw it.
+pub(crate) fn run_inside(
+    ui: &Ui,
+    args: &Args,
+    ask: &dyn Fn(&[&str]) -> Result<()>,
+    step: &dyn Fn(String) -> Result<()>,
+) -> Result<ExitCode> {
     let said = args.heard();
     if let Ok(Some(Said { concern: Concern::Worktree(_), .. })) = &said {
         return Err(Failure::refused("inside a run there are no copies of the workspace"));
@@ -99,7 +117,11 @@ pub(crate) fn run_inside(ui: &Ui, args: &Args, ask: &dyn Fn(&[&str]) -> Result<(
             let preview: String = prompt.chars().take(PREVIEW_CHARS_MAX).collect();
             ask(&["snapshot", "--quiet", "--turn", &format!("--prompt={preview}")])
         }
-        _ => Ok(()),
+        Some(AgentDeed::ToolStart { tool, what, .. }) => step(format!("before {tool}: {what}")),
+        Some(AgentDeed::ToolEnd { .. }) => step("a tool call".to_owned()),
+        Some(AgentDeed::TurnEnd) => step("the end of the turn".to_owned()),
+        Some(AgentDeed::Other(what)) => step(what),
+        None => Ok(()),
     });
     let problem = told.err().map(|failure| format!("this step is not protected: {}", failure.line()));
     Ok(answer(ui, args.agent, problem, None))
@@ -178,10 +200,16 @@ fn take_in(context: &Context<'_>, args: &Args, said: Option<Said>) -> Result<Tak
     if !args.patient && args.begun.is_some() && workspace.timeline()?.latest().is_none() {
         return Ok(Taken { problem: begin(&workspace, args)?, news: None });
     }
-    hear(&workspace, &said).inspect_err(|failure| {
+    if args.begun.as_ref().is_some_and(|begun| begun.late) {
+        return Ok(Taken { problem: Some(miss_late(&workspace)), news: None });
+    }
+    let heard = hear(context.ui, &workspace, args, &said).inspect_err(|failure| {
         // If even that cannot be written, what is printed has to do.
         let _ = workspace.miss(&failure.line());
-    })?;
+    });
+    if let Some(problem) = heard? {
+        return Ok(Taken { problem: Some(problem), news: None });
+    }
     reside::start(&workspace);
     let news = workspace.take_news(&said.word);
     let problem = match said.concern {
@@ -252,9 +280,57 @@ pub(crate) fn settings_fault(context: &Context<'_>, workspace: &Workspace<'_>, c
     tampered(home, &places)
 }
 
-fn hear(workspace: &Workspace<'_>, said: &Said) -> Result<Heard> {
-    let stop = std::sync::atomic::AtomicBool::new(false);
-    Ok(workspace.hear(&said.word, Work { progress: &Quiet, stop: &stop })?)
+/// Takes a word in, as long as an agent can be made to wait; what to say if that is not long enough.
+fn hear(ui: &Ui, workspace: &Workspace<'_>, args: &Args, said: &Said) -> Result<Option<String>> {
+    let stop = AtomicBool::new(false);
+    let work = Work { progress: &Quiet, stop: &stop };
+    if args.patient || args.begun.is_none() {
+        return Ok(workspace.hear(&said.word, work).map(|_| None)?);
+    }
+    let is_known = workspace.is_hearing()? && workspace.missed()?.is_some_and(|missed| missed.why == LATE);
+    let limit = if is_known { LATE_TIME_MAX } else { STEP_TIME_MAX };
+    let (done, is_done) = channel::<()>();
+    std::thread::scope(|scope| {
+        let (stop, speaker) = (&stop, said.speaker(args.agent));
+        scope.spawn(move || {
+            let is_late = |limit| is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
+            if !is_late(limit) {
+                return;
+            }
+            stop.store(true, Ordering::SeqCst);
+            if is_late(STOP_TIME_MAX) {
+                // It waits for what does not hear: a lock, a disk. Whatever it has done so far, no crash harms.
+                answer(ui, speaker, Some(give_up(workspace, args, is_known)), None);
+                std::process::exit(0);
+            }
+        });
+        let heard = workspace.hear(&said.word, work);
+        drop(done);
+        match heard {
+            Err(_) if stop.load(Ordering::SeqCst) => Ok(Some(give_up(workspace, args, is_known))),
+            heard => Ok(heard.map(|_| None)?),
+        }
+    })
+}
+
+/// Leaves a step to a process that nobody waits for, unless one is at such a step already; what to say of it.
+fn give_up(workspace: &Workspace<'_>, args: &Args, is_known: bool) -> String {
+    if !is_known && let Err(error) = args.patiently() {
+        let why = format!(
+            "this step is not protected: it takes long, and belay cannot start itself: {}",
+            belay_session::plain(error)
+        );
+        let _ = workspace.miss(&why);
+        return why;
+    }
+    miss_late(workspace)
+}
+
+/// Remembers a step that was not waited for; what to say of it.
+fn miss_late(workspace: &Workspace<'_>) -> String {
+    // If even that cannot be written, what is printed has to do.
+    let _ = workspace.miss(LATE);
+    LATE.to_owned()
 }
 
 /// The known workspace that the agent works in, else the repository that holds it, else the directory itself.

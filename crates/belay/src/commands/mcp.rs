@@ -68,7 +68,7 @@ fn unified(
     is_wanted: &dyn Fn(&[u8]) -> bool,
 ) -> belay_session::Result<String> {
     let mut out = Vec::new();
-    let comparison = Comparison { workspace, before, after };
+    let comparison = Comparison { workspace, before, after, is_indexed: true };
     let changes = workspace.changes(before, after, &Scope::default())?;
     let wanted = changes.into_iter().filter(|change: &Change| !change.opaque && is_wanted(&change.path));
     for change in wanted.flat_map(patch::split_retyped) {

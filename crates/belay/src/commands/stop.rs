@@ -97,6 +97,7 @@ fn end_helper(context: &Context<'_>) -> Result<ExitCode> {
             let which = pid.map(|pid| format!(", process {pid},")).unwrap_or_default();
             return Err(Failure::refused(format!("the helper{which} does not answer and cannot be ended")));
         }
+        Err(Unheard::Busy) => return Err(Failure::refused("the helper is busy; try again")),
         Err(Unheard::Broken(error)) => return Err(Failure::system("the helper does not answer", &error)),
     };
     let process = format!("/proc/{}", standing.pid);

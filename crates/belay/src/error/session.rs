@@ -172,6 +172,10 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::ConfigKey { nearest, .. } if !nearest.is_empty() => {
             failure.nearest(nearest).hint("`belay config list` shows every key")
         }
+        Error::ConfigByHand { key, line, .. } => match line {
+            Some(line) => failure.hint(format!("write it by hand; in TOML that is: {line}")),
+            None => failure.hint(format!("take {key} out by hand")),
+        },
         Error::ConfigSyntax { .. } => failure.hint("mend it, or move it away: everything has a default"),
         Error::ConfigKey { .. } | Error::ConfigValue { .. } => failure.hint("`belay config list` shows every key"),
         _ => failure,

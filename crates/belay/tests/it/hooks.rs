@@ -97,7 +97,11 @@ fn nothing_changed_takes_no_snapshot_and_nothing_is_told_twice() {
     let cursor = json!({"conversation_id": "k", "generation_id": "g", "hook_event_name": "beforeSubmitPrompt",
         "workspace_roots": [world.workspace.path()], "prompt": "both fire"});
     assert_eq!(tell(&mut world, "cursor", &cursor).stdout, "{}\n");
-    tell(&mut world, "claude", &cursor);
+    assert_eq!(
+        tell(&mut world, "claude", &cursor).stdout,
+        "{}\n",
+        "Cursor ran Claude Code's hook, and reads an answer"
+    );
     assert_eq!(kinds(&mut world).iter().filter(|kind| *kind == "turn").count(), 2);
 }
 

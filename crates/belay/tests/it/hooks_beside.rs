@@ -6,6 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::hooks::tell;
+use crate::jailed::has_namespaces;
 use crate::running::{records, until};
 use crate::world::World;
 
@@ -121,6 +122,46 @@ fn inside_an_unconfined_run_a_prompt_is_a_turn_and_no_helper_is_started() {
     let blame = world.json(&["blame", "a.txt:3"]);
     assert_eq!(blame[1]["by"][0]["prompt"], json!("go on outside"), "{blame}");
     assert_eq!(blame[1]["by"][0]["argv"], json!(["Bash", "echo three >> a.txt"]), "{blame}");
+}
+
+/// What an agent's own process writes, with no command that ends, is captured before its next tool is used: by what the run
+/// saw, as the record says.
+fn captured_at_a_step(isolation: &str) {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let path = world.workspace.path().display();
+    let belay = env!("CARGO_BIN_EXE_belay");
+    let script = format!(
+        "tell() {{ echo \"{{\\\"session_id\\\":\\\"r\\\",\\\"cwd\\\":\\\"{path}\\\",\\\"hook_event_name\\\":\\\"$1\\\",\\\"prompt\\\":\\\"$2\\\",\
+         \\\"tool_use_id\\\":\\\"$2\\\",\\\"tool_name\\\":\\\"Bash\\\",\\\"tool_input\\\":{{\\\"command\\\":\\\"$2\\\"}}}}\" | {belay} hook claude; }}; \
+         tell UserPromptSubmit go; echo two > a.txt; tell PreToolUse first; echo three > a.txt; tell PreToolUse second; \
+         tell PostToolUse second; echo four > a.txt"
+    );
+    let ran = world.belay(&["run", "-q", "--isolation", isolation, "--", "sh", "-c", &script]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{ran}");
+    let list = world.json(&["snapshots"])["snapshots"].clone();
+    let find = |why: &str| list.as_array().unwrap().iter().find(|one| one.to_string().contains(why)).cloned();
+    for (why, content) in [("before Bash: first", "two\n"), ("before Bash: second", "three\n")] {
+        let id = find(why).unwrap_or_else(|| panic!("no snapshot {why}: {list:#}"))["id"].as_str().unwrap().to_owned();
+        assert_eq!(world.ok(&["cat", &id, "a.txt"]), content, "{why}");
+    }
+    assert!(find("a tool call").is_none(), "nothing had changed by then: {list:#}");
+    let log = world.ok(&["log", "--json"]);
+    let by_what_it_saw = log.lines().filter(|line| line.contains("\"by_dirty_set\":true") && line.contains("\"tool\""));
+    assert!(by_what_it_saw.count() >= 1, "{log}");
+    world.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn a_step_inside_an_unconfined_run_is_captured_by_what_the_run_saw() {
+    captured_at_a_step("none");
+}
+
+#[test]
+fn a_step_inside_a_jail_is_captured_by_what_the_run_saw() {
+    if has_namespaces() {
+        captured_at_a_step("jail");
+    }
 }
 
 #[test]

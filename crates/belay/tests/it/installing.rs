@@ -153,7 +153,10 @@ fn somebody_elses_status_line_and_plugin_stay_and_a_link_is_written_through() {
     world.ok(&["install", "claude", "--no-probe"]);
     assert!(fs::symlink_metadata(place(&world, ".claude/settings.json")).unwrap().is_symlink());
     let text = fs::read_to_string(&real).unwrap();
-    assert!(text.contains("mine.sh") && !text.contains("belay statusline") && text.contains("\"hook\""), "{text}");
+    assert!(
+        text.contains("mine.sh") && !text.contains("belay statusline") && text.contains(" hook claude\""),
+        "{text}"
+    );
     fs::write(place(&world, ".config/opencode/plugins/belay.js"), "export const X = 1;\n").unwrap();
     let ran = world.belay(&["install", "opencode"]);
     assert!(ran.code == 4 && ran.stderr.contains("not belay's"), "{ran}");
@@ -209,12 +212,12 @@ fn empty_files_links_to_nothing_yet_and_the_first_backup() {
     std::os::unix::fs::symlink(&real, place(&world, ".claude/settings.json")).unwrap();
     world.ok(&["install", "claude", "--no-probe"]);
     assert!(fs::symlink_metadata(place(&world, ".claude/settings.json")).unwrap().is_symlink());
-    assert!(fs::read_to_string(&real).unwrap().contains("\"hook\""), "the link is written through");
+    assert!(fs::read_to_string(&real).unwrap().contains(" hook claude\""), "the link is written through");
 
     let mut world = World::new();
     fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
     world.ok(&["install", "claude", "--no-probe"]);
-    let moved = read(&world, ".claude/settings.json").replace("/belay\"", "/old/belay\"");
+    let moved = read(&world, ".claude/settings.json").replace("/belay hook", "/old/belay hook");
     fs::write(place(&world, ".claude/settings.json"), moved).unwrap();
     world.ok(&["install", "claude", "--no-probe"]);
     assert_eq!(read(&world, ".claude/settings.json.belay-backup"), SETTINGS, "what belay wrote is no backup");
@@ -325,4 +328,36 @@ fn an_installation_fires_a_tool_call_and_shows_what_else_protects() {
         assert!(rows.contains(&format!("\"layer\":\"{layer}\"")), "{layer}: {rows}");
     }
     assert!(rows.contains("are free"), "the budget is shown outside of a workspace, too: {rows}");
+}
+
+#[test]
+fn what_claude_is_given_works_for_cursor_which_drops_the_arguments_of_a_command() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    world.ok(&["install", "claude", "--no-probe"]);
+    let settings: Value = serde_json::from_str(&read(&world, ".claude/settings.json")).unwrap();
+    let events = settings["hooks"].as_object().unwrap();
+    assert!(events.len() >= 10, "{events:?}");
+    for (event, groups) in events {
+        let handler = &groups[0]["hooks"][0];
+        let line = handler["command"].as_str().unwrap();
+        assert!(handler.get("args").is_none() && line.ends_with(" hook claude"), "{event}: {handler}");
+    }
+    // As Cursor runs it: the line in a shell, elsewhere, with its own JSON; a refusal would be exit code 2 or what is no JSON.
+    let line = events["UserPromptSubmit"][0]["hooks"][0]["command"].as_str().unwrap().to_owned();
+    let said = json!({"conversation_id": "c", "generation_id": "g", "cursor_version": "2.0", "prompt": "hello",
+        "hook_event_name": "beforeSubmitPrompt", "workspace_roots": [world.workspace.path()]});
+    let program = Path::new(env!("CARGO_BIN_EXE_belay")).parent().unwrap().to_owned();
+    let shell = world.command(&[]);
+    let mut command = std::process::Command::new("/bin/sh");
+    shell.get_envs().for_each(|(name, value)| match value {
+        Some(value) => drop(command.env(name, value)),
+        None => drop(command.env_remove(name)),
+    });
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    command.env("PATH", path).current_dir(world.workspace.base()).arg("-c");
+    command.arg(format!("{line} <<'CURSOR_HOOK_EOF'\n{said}\nCURSOR_HOOK_EOF"));
+    let ran = world.ran(command);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "{}\n", ""), "{ran}");
+    assert_eq!(world.json(&["snapshots"])["snapshots"][0]["type"], "turn");
 }

@@ -146,12 +146,28 @@ fn a_fork_bomb_under_a_limit_ends_and_is_recorded() {
         ": > go; bomb() { [ ! -e go ] || { bomb | bomb & }; }; bomb >/dev/null 2>&1; sleep 1; rm go; echo survived > b";
     let limits = ["run", "--isolation", "none", "--processes", "60", "--time", "20s"];
     let began = Instant::now();
-    let ran = world.belay(&[&limits[..], &["-q", "--", "bash", "-c", bomb]].concat());
-    assert!(began.elapsed() < Duration::from_secs(40), "{ran}");
+    let mut run = world.command(&[&limits[..], &["-q", "--", "bash", "-c", bomb]].concat());
+    // Without a pipe: what outlives the shell would keep it open. Where a shell cannot fork, `go` stays and so do the others.
+    let ran = run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    assert!(ran.is_ok() && began.elapsed() < Duration::from_secs(40), "{ran:?}");
     let _ = world.belay(&["stop", "--now"]);
+    assert_eq!(world.json(&["status"])["outlived"].as_array().map(Vec::len), Some(0), "nobody lives on");
     world.ok(&["rollback", "-y", "@pre-run"]);
     assert!(!world.has("b") && world.has("a"));
     assert_eq!(world.belay(&["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn a_fork_bomb_that_outlives_its_command_is_ended_by_stop() {
+    let mut world = World::new();
+    let bomb = ": > go; bomb() { [ ! -e go ] || { bomb | bomb & }; }; bomb >/dev/null 2>&1; sleep 0.2";
+    let limits = ["run", "--isolation", "none", "--processes", "60", "--time", "20s"];
+    let mut run = world.command(&[&limits[..], &["-q", "--", "bash", "-c", bomb]].concat());
+    assert!(run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok());
+    let left = world.json(&["status"])["outlived"].as_array().map(Vec::len);
+    assert_eq!(left, Some(1), "the bomb goes on after its shell");
+    world.ok(&["stop", "--now"]);
+    assert_eq!(world.json(&["status"])["outlived"].as_array().map(Vec::len), Some(0), "nobody lives on");
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod git_refs;
 mod held;
 mod hooks;
 mod hooks_beside;
+mod hooks_in_time;
 mod hostile;
 mod inside;
 mod installing;

@@ -130,7 +130,9 @@ fn the_four_named_tools_answer_to_the_letter() {
     world.workspace.remove("b.txt");
     let (diff, _) = client.ok("snapshot_diff", json!({"name": "s1"}));
     assert!(
-        diff.starts_with("diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-v1\n+v2\n"),
+        diff.starts_with(
+            "diff --git a/a.txt b/a.txt\nindex 626799f..8c1384d 100644\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-v1\n+v2\n"
+        ),
         "{diff}"
     );
     let (restored, _) = client.ok("snapshot_restore", json!({"name": "s1"}));

@@ -151,3 +151,45 @@ fn a_mistake_in_the_configuration_does_not_stand_in_the_way_back() {
         assert_eq!(world.belay(&["run", "--", "true"]).code, 125);
     }
 }
+
+#[test]
+fn a_key_is_set_and_unset_in_your_own_file_and_nothing_else_changes() {
+    let mut world = World::new();
+    let file = world.workspace.home().join("config.toml");
+    let ran = world.belay(&["config", "set", "agents.hide_prompts", "yes"]);
+    assert_snapshot!(ran, @"
+    exit 0
+    --- stderr
+    agents.hide_prompts = true in [HOME]/config.toml
+    ");
+    let mine =
+        "# Mine.\nagents.hide_prompts = true # so far\n\n[snapshots.exclude]\nadditional = [\"*.log\"] # large\n";
+    std::fs::write(&file, mine).expect("a file");
+    world.ok(&["config", "set", "snapshots.exclude.additional", "*.log, *.iso"]);
+    let changed = mine.replace("[\"*.log\"]", "[\"*.log\", \"*.iso\"]");
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), changed);
+    assert_eq!(world.ok(&["config", "get", "snapshots.exclude.additional"]), "[\"*.log\", \"*.iso\"]\n");
+    world.ok(&["config", "unset", "agents.hide_prompts"]);
+    let changed = changed.replace("agents.hide_prompts = true # so far\n", "");
+    assert_eq!(std::fs::read_to_string(&file).expect("a file"), changed);
+    let ran = world.belay(&["config", "unset", "agents.hide_prompts"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, "agents.hide_prompts is not in [HOME]/config.toml\n"), "{ran}");
+    let mut command = world.command(&["config", "set", "agents.hide_prompts", "true"]);
+    command.env("BELAY_AGENTS__HIDE_PROMPTS", "false");
+    let ran = world.ran(command);
+    assert!(ran.stderr.contains("in force is false, by BELAY_AGENTS__HIDE_PROMPTS"), "{ran}");
+    for words in [["agents.hide_promts", "true"], ["agents.hide_prompts", "maybe"]] {
+        let before = std::fs::read_to_string(&file).expect("a file");
+        let ran = world.belay(&["config", "set", words[0], words[1]]);
+        assert!(ran.code == 2 && ran.stderr.contains("nothing was changed"), "{ran}");
+        assert!(words[1] == "maybe" || ran.stderr.contains("nearest: agents.hide_prompts"), "{ran}");
+        assert_eq!(std::fs::read_to_string(&file).expect("a file"), before);
+    }
+    std::fs::rename(&file, file.with_extension("yaml")).expect("it moves");
+    std::fs::write(file.with_extension("yaml"), "agents:\n  hide_prompts: true\n").expect("a file");
+    let ran = world.belay(&["config", "set", "agents.hide_prompts", "false"]);
+    assert!(
+        ran.code == 4 && ran.stderr.contains("YAML") && ran.stderr.contains("agents.hide_prompts = false"),
+        "{ran}"
+    );
+}

@@ -50,6 +50,57 @@ fn verify_finds_a_flipped_bit_names_what_it_concerns_and_repair_heals_it() {
     assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
 }
 
+#[test]
+fn what_a_killed_snapshot_left_is_given_back_by_the_next() {
+    let mut world = World::new();
+    world.workspace.file("keep", "k");
+    world.snapshot();
+    let left = world.workspace.home().join("store/packs/tmp-4711-0");
+    fs::write(&left, noise(100_000)).expect("a file");
+    world.workspace.file("keep", "l");
+    world.snapshot();
+    assert!(!left.exists(), "nobody writes it any more");
+}
+
+#[test]
+fn a_workspace_that_is_gone_is_forgotten_for_good_and_one_that_is_there_only_on_purpose() {
+    let mut world = World::new();
+    let gone = world.workspace.outside().join("gone");
+    fs::create_dir_all(&gone).expect("a directory");
+    fs::write(gone.join("large"), noise(300_000)).expect("a file");
+    let path = gone.to_str().expect("text").to_owned();
+    world.ok(&["-C", &path, "snapshot", "-q"]);
+    world.ok(&["-C", &path, "run", "-q", "--isolation", "none", "--", "true"]);
+    world.workspace.file("mine", "mine\n");
+    world.snapshot();
+    let ran = world.belay(&["workspaces", "rm", &path, "-y"]);
+    assert!(ran.code != 0 && ran.stderr.contains("is still there"), "{ran}");
+    assert_eq!(world.json(&["workspaces", "rm", "--gone", "--dry-run"])["forgets"], serde_json::json!([]));
+    fs::remove_dir_all(&gone).expect("it goes");
+    let ran = world.belay(&["workspaces", "rm", &path]);
+    assert!(ran.code != 0 && ran.stderr.contains("consent"), "nobody was asked: {ran}");
+    let plan = world.json(&["workspaces", "rm", "--gone", "--dry-run"]);
+    assert_eq!(plan["forgets"][0]["path"], path, "{plan}");
+    assert!(plan["forgets"][0]["freed_bytes"].as_u64() > Some(300_000), "{plan}");
+    assert_eq!(plan["forgets"][0]["runs"].as_array().map(Vec::len), Some(1), "{plan}");
+    let size = |world: &mut World| world.json(&["gc", "--dry-run"]);
+    assert_eq!(world.json(&["workspaces"])["workspaces"].as_array().map(Vec::len), Some(2));
+    world.ok(&["workspaces", "rm", "--gone", "-y"]);
+    let left = world.json(&["workspaces"]);
+    assert_eq!(left["workspaces"].as_array().map(Vec::len), Some(1), "{left}");
+    assert!(
+        largest(&world.workspace.home().join("store")).is_some_and(|file| fs::metadata(file).unwrap().len() < 200_000)
+    );
+    assert_eq!(size(&mut world)["freed_bytes"], 0);
+    world.ok(&["verify", "--deep"]);
+    assert_eq!(world.belay(&["workspaces", "rm", &path, "-y"]).code, 3, "nobody knows it any more");
+    let own = world.workspace.path().to_str().expect("text").to_owned();
+    world.ok(&["workspaces", "rm", &own, "--existing", "-y"]);
+    assert_eq!(world.read("mine"), "mine\n", "the files stay");
+    world.snapshot();
+    world.ok(&["verify"]);
+}
+
 fn flip_a_bit_of_the_largest_file(directory: &Path) {
     let file = largest(directory).expect("the store has files");
     let size = fs::metadata(&file).expect("a size").len();

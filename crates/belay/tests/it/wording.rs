@@ -149,3 +149,11 @@ fn what_there_never_was_is_told_as_that() {
     let sql = world.belay(&["sql", "delete from events"]);
     assert!(sql.code == 2 && !sql.stderr.contains("Error code"), "{sql}");
 }
+
+#[test]
+fn a_noun_alone_lists() {
+    let mut world = World::new();
+    assert_eq!(world.ok(&["config"]), world.ok(&["config", "list"]));
+    assert_eq!(world.ok(&["profile"]), world.ok(&["profile", "list"]));
+    assert!(world.ok(&["profile"]).contains("strict"));
+}

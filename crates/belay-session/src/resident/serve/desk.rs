@@ -5,11 +5,11 @@
 
 use std::io;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Scope;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use belay_store::Quiet;
 use belay_sys::Bell;
@@ -24,14 +24,18 @@ use crate::workspace::{Work, Workspace};
 
 /// How long nobody is asked again for what it has mapped: that takes tens of milliseconds.
 const MEMORY_REST: Duration = Duration::from_secs(2);
+/// What takes longer than this nobody else is made to wait for.
+const SLOW: Duration = Duration::from_secs(2);
 
 /// Something to do.
 pub(super) struct Job<'a> {
     workspace: Arc<Workspace<'a>>,
     /// What an agent told; none to look at the files.
     word: Option<AgentWord>,
-    /// Whoever waits for it; nobody if nothing changed, which was answered already.
+    /// Whoever waits for it; nobody if it was answered already.
     asker: Option<UnixStream>,
+    /// Whether it is known that nothing had changed when it was told.
+    unchanged: bool,
     /// Its number in the inbox, if it is answered already.
     kept: Option<u64>,
 }
@@ -39,17 +43,27 @@ pub(super) struct Job<'a> {
 impl<'a> Job<'a> {
     /// A look at the files that nobody asked for yet.
     pub(super) fn first_look(workspace: Arc<Workspace<'a>>) -> Job<'a> {
-        Job { workspace, word: None, asker: None, kept: None }
+        Job { workspace, word: None, asker: None, unchanged: false, kept: None }
     }
 
     /// A word that is answered already, since nothing changed, and kept in the inbox under a number.
     pub(super) fn told(workspace: Arc<Workspace<'a>>, word: AgentWord, kept: u64) -> Job<'a> {
-        Job { workspace, word: Some(word), asker: None, kept: Some(kept) }
+        Job { workspace, word: Some(word), asker: None, unchanged: true, kept: Some(kept) }
     }
 
     /// A word that somebody waits to be taken in.
     pub(super) fn asked(workspace: Arc<Workspace<'a>>, word: AgentWord, asker: UnixStream) -> Job<'a> {
-        Job { workspace, word: Some(word), asker: Some(asker), kept: None }
+        Job { workspace, word: Some(word), asker: Some(asker), unchanged: false, kept: None }
+    }
+
+    /// A word that nobody waits for any more.
+    pub(super) fn late(workspace: Arc<Workspace<'a>>, word: AgentWord) -> Job<'a> {
+        Job { workspace, word: Some(word), asker: None, unchanged: false, kept: None }
+    }
+
+    /// Whether it may change the timeline.
+    fn takes(&self) -> bool {
+        self.word.is_some() && !self.unchanged
     }
 
     fn carry_out(self, stop: &AtomicBool) {
@@ -59,7 +73,7 @@ impl<'a> Job<'a> {
             let _ = self.workspace.present(work);
             return;
         };
-        let heard = self.workspace.hear_after(word, self.asker.is_none(), work);
+        let heard = self.workspace.hear_after(word, self.unchanged, work);
         match (self.asker, heard) {
             (Some(mut asker), heard) => {
                 let told = heard.map_or_else(|error| Told::Yourself(chain(&error)), |_| Told::Done);
@@ -86,6 +100,8 @@ pub(super) struct Desk<'b> {
     waiting: AtomicU64,
     /// Of those, how many change the timeline.
     taking: AtomicU64,
+    /// When the one that is being carried out began.
+    begun: Mutex<Option<Instant>>,
     /// Rings when nobody will come any more.
     closing: Bell,
     inbox: &'b Inbox<'b>,
@@ -93,7 +109,8 @@ pub(super) struct Desk<'b> {
 
 impl<'b> Desk<'b> {
     pub(super) fn new(stop: &'b AtomicBool, bell: &'b Bell, inbox: &'b Inbox<'b>) -> io::Result<Desk<'b>> {
-        Ok(Desk { stop, bell, waiting: AtomicU64::new(0), taking: AtomicU64::new(0), closing: Bell::new()?, inbox })
+        let (waiting, taking) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Desk { stop, bell, waiting, taking, begun: Mutex::default(), closing: Bell::new()?, inbox })
     }
 
     /// Starts the threads that do it; they end with the last sender.
@@ -113,8 +130,10 @@ impl<'b> Desk<'b> {
 
     fn work(&self, todo: &Receiver<Job<'_>>, after: &SyncSender<()>) {
         for job in todo {
-            let (takes, kept) = (job.asker.is_some(), job.kept);
+            let (takes, kept) = (job.takes(), job.kept);
+            self.note_begun(Some(Instant::now()));
             job.carry_out(self.stop);
+            self.note_begun(None);
             kept.into_iter().for_each(|kept| self.inbox.done(kept));
             self.taking.fetch_sub(u64::from(takes), Ordering::SeqCst);
             if self.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
@@ -129,7 +148,7 @@ impl<'b> Desk<'b> {
     /// Puts something on the pile.
     pub(super) fn take<'a>(&self, jobs: &Sender<Job<'a>>, job: Job<'a>) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
-        self.taking.fetch_add(u64::from(job.asker.is_some()), Ordering::SeqCst);
+        self.taking.fetch_add(u64::from(job.takes()), Ordering::SeqCst);
         // The thread outlives the sender.
         let _ = jobs.send(job);
     }
@@ -137,6 +156,16 @@ impl<'b> Desk<'b> {
     /// Whether something is left to do.
     pub(super) fn is_busy(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) > 0
+    }
+
+    fn note_begun(&self, at: Option<Instant>) {
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = at;
+    }
+
+    /// Whether what is being carried out takes longer than anybody should wait.
+    pub(super) fn is_slow(&self) -> bool {
+        let begun = *self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.is_some_and(|begun| begun.elapsed() > SLOW)
     }
 
     /// Whether something before it takes a snapshot that is not there yet.

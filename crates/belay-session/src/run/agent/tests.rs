@@ -16,7 +16,7 @@ fn echo(_run: &str, call: &AgentCall) -> Command {
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
-    listen(dir.path(), "run_00000000", echo, Helpers::default()).unwrap();
+    listen(dir.path(), "run_00000000", (echo, Helpers::default()), channel().0).unwrap();
     let socket = dir.path().join(SOCKET);
     (dir, socket)
 }
@@ -43,7 +43,7 @@ fn a_question_is_a_line_and_so_is_its_answer() {
         text,
         "{\"done\":{\"code\":0,\"out\":\"one\\ntwo\\n\",\"err\":\"\"}}\n{\"done\":{\"code\":0,\"out\":[255,10],\"err\":\"\"}}\n"
     );
-    let done = ask_run(&socket, &words(&["x"])).unwrap();
+    let done = ask_run(&socket, &words(&["x"]), None).unwrap();
     assert_eq!(done, AgentAnswer::Done { code: 0, out: "x\n".into(), err: "".into(), cut: false });
 }
 
@@ -58,8 +58,8 @@ fn nonsense_is_refused_and_harms_nobody() {
     assert_eq!(send(&socket, b""), "");
     let endless = vec![b'['; 1 << 20];
     assert!(matches!(send(&socket, &endless).as_str(), "" | "{\"refused\":\"the line is too long, or has no end\"}\n"));
-    assert!(matches!(ask_run(&socket, &words(&["a\0b"])), Ok(AgentAnswer::Refused(_))));
-    assert!(matches!(ask_run(&socket, &words(&["still there"])), Ok(AgentAnswer::Done { .. })));
+    assert!(matches!(ask_run(&socket, &words(&["a\0b"]), None), Ok(AgentAnswer::Refused(_))));
+    assert!(matches!(ask_run(&socket, &words(&["still there"]), None), Ok(AgentAnswer::Done { .. })));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn many_clients_are_served_and_too_many_are_told_so() {
     let idle: Vec<UnixStream> = (0..CLIENTS_MAX).map(|_| UnixStream::connect(&socket).unwrap()).collect();
     let mut refused = false;
     for _ in 0..100 {
-        refused |= matches!(ask_run(&socket, &words(&["x"])), Ok(AgentAnswer::Refused(_)) | Err(_));
+        refused |= matches!(ask_run(&socket, &words(&["x"]), None), Ok(AgentAnswer::Refused(_)) | Err(_));
     }
     assert!(refused, "more than {CLIENTS_MAX} are served at once");
     drop(idle);
@@ -76,7 +76,7 @@ fn many_clients_are_served_and_too_many_are_told_so() {
         let call = words(&[&number.to_string()]);
         (0..500).any(|_| {
             std::thread::sleep(Duration::from_millis(5));
-            matches!(ask_run(&socket, &call), Ok(AgentAnswer::Done { out, .. }) if out.lossy().trim() == number.to_string())
+            matches!(ask_run(&socket, &call, None), Ok(AgentAnswer::Done { out, .. }) if out.lossy().trim() == number.to_string())
         })
     };
     std::thread::scope(|scope| {
@@ -93,8 +93,8 @@ fn a_long_answer_is_cut_and_says_so() {
         command.args(["-c", "9000000", "/dev/zero"]);
         command
     }
-    listen(dir.path(), "run_00000000", endless, Helpers::default()).unwrap();
-    let Ok(AgentAnswer::Done { out, cut, .. }) = ask_run(&dir.path().join(SOCKET), &words(&[])) else {
+    listen(dir.path(), "run_00000000", (endless, Helpers::default()), channel().0).unwrap();
+    let Ok(AgentAnswer::Done { out, cut, .. }) = ask_run(&dir.path().join(SOCKET), &words(&[]), None) else {
         panic!("no answer");
     };
     assert_eq!((out.bytes().len(), cut), (TEXT_BYTES_MAX, true));
