@@ -71,10 +71,10 @@ complete -c belay -n "__fish_belay_needs_command" -f -a "verify" -d 'Check that 
 complete -c belay -n "__fish_belay_needs_command" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_needs_command" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
 complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
-complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_needs_command" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_needs_command" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
-complete -c belay -n "__fish_belay_needs_command" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_needs_command" -f -a "config" -d 'Show the configuration in force, or change your own'
 complete -c belay -n "__fish_belay_needs_command" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
 complete -c belay -n "__fish_belay_needs_command" -f -a "init" -d 'Protect a project: a first snapshot of it, kept outside of it'
 complete -c belay -n "__fish_belay_needs_command" -f -a "install" -d 'Connect agents with belay: their hooks, their tools and their status line'
@@ -702,15 +702,67 @@ complete -c belay -n "__fish_belay_using_subcommand forget" -l json -d 'Print JS
 complete -c belay -n "__fish_belay_using_subcommand forget" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand forget" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l yes-really -d 'Allow your home directory or `/` as a workspace'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "ls" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "rm" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "forget" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l gone -d 'All whose directory is gone'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l existing -d 'Also the history of a directory that still exists'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s n -l dry-run -d 'Only show what would go'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l gone -d 'All whose directory is gone'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l existing -d 'Also the history of a directory that still exists'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s n -l dry-run -d 'Only show what would go'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from help" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -778,19 +830,21 @@ complete -c belay -n "__fish_belay_using_subcommand why" -l json -d 'Print JSON:
 complete -c belay -n "__fish_belay_using_subcommand why" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand why" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "list" -d 'List every key with its value'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "ls" -d 'List every key with its value'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "get" -d 'Print the value of one key'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "list" -d 'List every key with its value'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "ls" -d 'List every key with its value'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "get" -d 'Print the value of one key'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "set" -d 'Set a key in your own configuration file'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "unset" -d 'Take a key out of your own configuration file, so that its default counts again'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
@@ -820,8 +874,28 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "list" -d 'List every key with its value'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "get" -d 'Print the value of one key'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "set" -d 'Set a key in your own configuration file'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "unset" -d 'Take a key out of your own configuration file, so that its default counts again'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand trust" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand trust" -l fork -d 'Act on this fork of the workspace instead' -r
@@ -925,6 +999,7 @@ complete -c belay -n "__fish_belay_using_subcommand conformance" -l snapshot -d 
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l restore -d 'The shell command that brings everything back' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l only -d 'Only properties or groups of them whose name holds this text' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l place -d 'Make the workspaces beneath DIR, for instance on another filesystem' -r -F
+complete -c belay -n "__fish_belay_using_subcommand conformance" -l backend -d 'Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l timeout -d 'How long each command of the tool may take' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l fork -d 'Act on this fork of the workspace instead' -r
@@ -1068,10 +1143,10 @@ complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_su
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "config" -d 'Show the configuration in force, or change your own'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "init" -d 'Protect a project: a first snapshot of it, kept outside of it'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "install" -d 'Connect agents with belay: their hooks, their tools and their status line'
@@ -1096,11 +1171,15 @@ complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "delete" -d 'Delete snapshots by name'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from forks" -f -a "list" -d 'List them'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from forks" -f -a "rm" -d 'Remove forks; the last state of each is captured first, and a directory of its own stays'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from workspaces" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from workspaces" -f -a "rm" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "list" -d 'List every profile'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "show" -d 'Show a profile with all that it inherits'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "check" -d 'Check a profile\'s file without using it'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "list" -d 'List every key with its value'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "get" -d 'Print the value of one key'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "set" -d 'Set a key in your own configuration file'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "unset" -d 'Take a key out of your own configuration file, so that its default counts again'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "man" -d 'Write a man page for belay and for each command'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "markdown" -d 'Print the reference of all commands as Markdown'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "completions" -d 'Print a completion script'

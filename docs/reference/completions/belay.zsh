@@ -1168,7 +1168,125 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__workspaces__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
@@ -1394,6 +1512,41 @@ never\:"Never"))' \
 ':key -- The key, such as snapshots.retention.budget:_default' \
 && ret=0
 ;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+':value -- The value:_default' \
+&& ret=0
+;;
+(unset)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_belay__subcmd__config__subcmd__help_commands" \
@@ -1411,6 +1564,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1616,6 +1777,7 @@ _arguments "${_arguments_options[@]}" : \
 '--restore=[The shell command that brings everything back]:COMMAND:_default' \
 '*--only=[Only properties or groups of them whose name holds this text]:TEXT:_default' \
 '--place=[Make the workspaces beneath DIR, for instance on another filesystem]:DIR:_files' \
+'(--snapshot)--backend=[Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set]:NAME:_default' \
 '--timeout=[How long each command of the tool may take]:SECONDS:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -2058,7 +2220,27 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (workspaces)
 _arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
@@ -2109,6 +2291,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2257,10 +2447,10 @@ _belay_commands() {
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
 'forget:Erase files or directories from every snapshot of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2370,6 +2560,8 @@ _belay__subcmd__config_commands() {
 'list:List every key with its value' \
 'ls:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config commands' commands "$@"
@@ -2384,6 +2576,8 @@ _belay__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config help commands' commands "$@"
@@ -2403,10 +2597,30 @@ _belay__subcmd__config__subcmd__help__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config help list commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help unset commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__config__subcmd__list_commands] )) ||
 _belay__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__conformance_commands] )) ||
 _belay__subcmd__conformance_commands() {
@@ -2547,10 +2761,10 @@ _belay__subcmd__help_commands() {
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
 'forget:Erase files or directories from every snapshot of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2634,6 +2848,8 @@ _belay__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
     )
     _describe -t commands 'belay help config commands' commands "$@"
 }
@@ -2646,6 +2862,16 @@ _belay__subcmd__help__subcmd__config__subcmd__get_commands() {
 _belay__subcmd__help__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay help config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__conformance_commands] )) ||
 _belay__subcmd__help__subcmd__conformance_commands() {
@@ -2954,8 +3180,21 @@ _belay__subcmd__help__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__help__subcmd__workspaces_commands] )) ||
 _belay__subcmd__help__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+    )
     _describe -t commands 'belay help workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__history_commands] )) ||
 _belay__subcmd__history_commands() {
@@ -3282,8 +3521,48 @@ _belay__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__workspaces_commands] )) ||
 _belay__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'ls:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'forget:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
     _describe -t commands 'belay workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay workspaces help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help rm commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces rm commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_belay" ]; then

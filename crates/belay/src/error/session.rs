@@ -105,6 +105,9 @@ fn advise(failure: Failure, error: &Error) -> Failure {
                 false => failure.hint(LIST),
             }
         }
+        Error::UnknownSnapshot { name, .. } if name.starts_with("@turn") => failure.hint(
+            "`belay snapshots --type turn` lists the turns; `belay install AGENT` has each prompt recorded as one",
+        ),
         Error::UnknownSnapshot { .. } | Error::NoneSoOld { .. } | Error::OnlySafety => failure.hint(LIST),
         Error::Journal(JournalError::Query(_)) => failure.hint("one statement that only reads is answered"),
         Error::Journal(JournalError::Row { .. }) => failure.hint("`belay audit verify` shows all damage"),

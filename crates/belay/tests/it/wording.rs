@@ -145,6 +145,8 @@ fn what_there_never_was_is_told_as_that() {
         let ran = world.belay(&[command]);
         assert!(ran.code == 3 && ran.stderr.contains(told), "{ran}");
     }
+    let turn = world.belay(&["undo", "@turn-1"]);
+    assert!(turn.code == 3 && turn.stderr.contains("`belay snapshots --type turn`"), "{turn}");
     world.ok(&["run", "-q", "--isolation", "none", "--", "true"]);
     let sql = world.belay(&["sql", "delete from events"]);
     assert!(sql.code == 2 && !sql.stderr.contains("Error code"), "{sql}");
