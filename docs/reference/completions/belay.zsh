@@ -18,7 +18,7 @@ _belay() {
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -56,7 +56,7 @@ none\:"Nothing"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the run goes on without this terminal]' \
@@ -78,7 +78,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the watch goes on without this terminal]' \
@@ -98,7 +98,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -115,7 +115,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--now[Kill at once]' \
@@ -134,7 +134,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing until the run ends]' \
@@ -156,7 +156,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[List the runs of all workspaces]' \
@@ -174,7 +174,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -192,7 +192,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing what happens until the run ends]' \
@@ -215,7 +215,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--json)--csv[Print comma-separated values]' \
@@ -234,7 +234,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -258,7 +258,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -276,7 +276,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -333,7 +333,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--turn[Mark the beginning of a turn of an agent, so that \`belay undo @turn-N\` can take it back]' \
@@ -359,7 +359,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -390,7 +390,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -413,7 +413,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -435,7 +435,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -455,7 +455,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -476,7 +476,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -533,7 +533,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every changed and every unprotected path, instead of the first few]' \
@@ -555,7 +555,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -582,7 +582,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -608,7 +608,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--apply[Apply it; on a terminal, after one question for all of it]' \
@@ -634,7 +634,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -656,7 +656,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask before a full copy]' \
@@ -676,7 +676,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -700,7 +700,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -716,7 +716,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -732,7 +732,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -785,7 +785,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -811,7 +811,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -838,7 +838,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -861,7 +861,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -883,7 +883,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -896,8 +896,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot to take them from:_default' \
-'*::paths -- The files and directories:_files' \
+'*::words -- The files and directories; before them, the snapshot to take them from:_files' \
 && ret=0
 ;;
 (history)
@@ -905,7 +904,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Show the snapshots in which it did not change, too]' \
@@ -924,7 +923,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every path, also in directories that came or went as a whole]' \
@@ -943,7 +942,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -963,7 +962,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-v[Show what CMD writes, on standard error]' \
@@ -982,7 +981,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -991,7 +990,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 ':path -- The file:_files' \
 && ret=0
 ;;
@@ -1000,7 +999,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show mode, owner, size and time]' \
@@ -1013,7 +1012,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 '::path -- A file or directory; the current directory by default:_files' \
 && ret=0
 ;;
@@ -1024,7 +1023,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1041,7 +1040,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--why[Show for each snapshot what deleting it alone would free, and which paths take most]' \
@@ -1058,7 +1057,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only say what would be freed]' \
@@ -1076,7 +1075,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--deep[Read and check every byte]' \
@@ -1095,7 +1094,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--all[Put what git ignores into the commit, too]' \
@@ -1121,7 +1120,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1138,10 +1137,11 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
+'-n[Only show which snapshots hold them]' \
 '--dry-run[Only show which snapshots hold them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
@@ -1159,7 +1159,31 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
+&& ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1288,12 +1312,106 @@ esac
     ;;
 esac
 ;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__workspaces__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1317,7 +1435,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1333,7 +1451,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1349,7 +1467,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1366,7 +1484,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1420,7 +1538,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--path[It is a path]' \
@@ -1440,7 +1558,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1464,7 +1582,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1482,7 +1600,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1500,7 +1618,42 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+':value -- The value:_default' \
+&& ret=0
+;;
+(unset)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1592,7 +1745,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--revoke[Trust it no longer]' \
@@ -1611,7 +1764,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--project[Also connect the agents that are used here, in the project'\''s own settings]' \
@@ -1629,7 +1782,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1658,7 +1811,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1684,7 +1837,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--fix[Connect the agents that are used here and are not connected]' \
@@ -1701,7 +1854,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--read-only[Offer only tools that change nothing]' \
@@ -1719,7 +1872,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--patient[Nobody waits for this\: take whatever time it needs]' \
@@ -1743,7 +1896,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1759,7 +1912,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--keep[Keep the temporary directory, to look around in it]' \
@@ -1777,11 +1930,12 @@ _arguments "${_arguments_options[@]}" : \
 '--restore=[The shell command that brings everything back]:COMMAND:_default' \
 '*--only=[Only properties or groups of them whose name holds this text]:TEXT:_default' \
 '--place=[Make the workspaces beneath DIR, for instance on another filesystem]:DIR:_files' \
+'(--snapshot)--backend=[Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set]:NAME:_default' \
 '--timeout=[How long each command of the tool may take]:SECONDS:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1798,7 +1952,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1815,7 +1969,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1833,7 +1987,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--coloured[Whether its terminal has colours]' \
@@ -1852,7 +2006,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--begin[Start another process in a session of its own that does it]' \
@@ -1871,7 +2025,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1888,7 +2042,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1913,7 +2067,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1929,7 +2083,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1945,7 +2099,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
