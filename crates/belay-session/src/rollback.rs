@@ -20,6 +20,7 @@ use self::opening::Opening;
 use crate::budget::Spared;
 use crate::error::{Error, Result};
 use crate::intent::{Intent, Named};
+use crate::nearest::nearest_paths;
 use crate::record::{Kind, Origin, PathText, Record, RewindKind, Rewound, Snapshot};
 use crate::retention::Pruned;
 use crate::snapshot::{Look, SnapshotRequest};
@@ -370,8 +371,10 @@ impl Workspace<'_> {
             let in_target = view.lookup(&aim.manifest.root, path)?.is_some();
             let is_there = aim.kind != RewindKind::Restore && view.lookup(&now.root, path)?.is_some();
             if !in_target && !is_there {
-                let path = String::from_utf8_lossy(path).escape_debug().to_string();
-                return Err(Error::NotInSnapshot { path, snapshot: aim.target.id.clone() });
+                let nearest = nearest_paths(view, &aim.manifest.root, path)?;
+                let nearest = nearest.iter().map(|path| printable(path)).collect();
+                let (path, snapshot) = (printable(path), aim.target.id.clone());
+                return Err(Error::NotInSnapshot { path, snapshot, nearest });
             }
         }
         Ok(())
@@ -398,6 +401,10 @@ impl Workspace<'_> {
         };
         extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
     }
+}
+
+fn printable(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).escape_debug().to_string()
 }
 
 /// How the changes that an intent announces are made.

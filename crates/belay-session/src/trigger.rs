@@ -115,6 +115,23 @@ impl Rules {
     }
 }
 
+/// When snapshots are taken that no command causes; none where such a trigger is switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rhythm {
+    /// After so much time in which something changed.
+    pub interval: Option<Duration>,
+    /// After so much time in which nothing happened.
+    pub idle: Option<Duration>,
+}
+
+impl Settings {
+    /// When snapshots are taken that no command causes.
+    pub fn rhythm(&self) -> Rhythm {
+        let Rules { interval, idle, .. } = Rules::of(self);
+        Rhythm { interval, idle }
+    }
+}
+
 /// Decides when to take snapshots during one run.
 #[derive(Debug)]
 pub struct Triggers {

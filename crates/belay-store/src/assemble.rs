@@ -275,5 +275,5 @@ fn check(path: &[u8]) -> Result<()> {
 }
 
 fn unreadable(error: io::Error) -> Error {
-    Error::Invalid(format!("it cannot be read: {error}"))
+    Error::Invalid(format!("it cannot be read: {}", belay_sys::plain(error)))
 }

@@ -33,6 +33,7 @@ mod signals;
 mod spawn;
 mod stat;
 mod wait;
+mod words;
 pub mod zfs;
 
 pub use bell::Bell;
@@ -72,3 +73,4 @@ pub use signals::{catch_signals, suspend_job, suspend_self};
 pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;
+pub use words::plain;

@@ -182,12 +182,12 @@ impl Desk {
             let call = match read_call(&mut reading) {
                 Ok(Some(call)) => call,
                 Ok(None) => return Ok(()),
-                Err(error) => return write_line(&mut writing, &AgentAnswer::Refused(error.to_string())),
+                Err(error) => return write_line(&mut writing, &AgentAnswer::Refused(belay_sys::plain(error))),
             };
             if call.pipe {
                 return match self.join(&call, &writing) {
                     Ok(()) => Ok(()),
-                    Err(error) => write_line(&mut writing, &AgentAnswer::Refused(error.to_string())),
+                    Err(error) => write_line(&mut writing, &AgentAnswer::Refused(belay_sys::plain(error))),
                 };
             }
             write_line(&mut writing, &self.answer(&call))?;
@@ -245,7 +245,7 @@ impl Desk {
         }
         let _turn = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let done = carry_out((self.answerer)(&self.run, call), &self.helpers);
-        done.unwrap_or_else(|error| AgentAnswer::Refused(error.to_string()))
+        done.unwrap_or_else(|error| AgentAnswer::Refused(belay_sys::plain(error)))
     }
 }
 

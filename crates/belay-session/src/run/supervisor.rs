@@ -423,7 +423,7 @@ impl<'w> Supervisor<'w> {
             }
             Err(error) => {
                 self.thawed_at = Some(Instant::now());
-                self.control.answer(client, &Answer::Refused(error.to_string()));
+                self.control.answer(client, &Answer::Refused(belay_sys::plain(error)));
             }
         }
     }
@@ -476,7 +476,7 @@ impl<'w> Supervisor<'w> {
 
     fn kill(&mut self) {
         if let Some(Err(error)) = self.tree.as_mut().map(Tree::kill) {
-            let why = format!("not everything could be stopped: {error}");
+            let why = format!("not everything could be stopped: {}", belay_sys::plain(error));
             let degraded = belay_event::Degraded { layer: "freeze".into(), why };
             self.happened(vec![self.event(What::Degraded(degraded))]);
         }

@@ -50,4 +50,5 @@ mod terminal;
 mod toolchains;
 mod upkeep;
 mod watching;
+mod wording;
 mod world;
