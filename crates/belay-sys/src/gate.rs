@@ -34,7 +34,7 @@ const PIECE_BYTES: usize = 256;
 /// How long the gate may take to stand.
 const READY_MAX: Duration = Duration::from_secs(5);
 
-/// Who knocks is told of before it sleeps, and until then nobody can say what it executes.
+/// Who knocks is told of before it sleeps, and wakes for a moment whenever another is let in; nobody can say then what it executes.
 const ASLEEP_MAX: Duration = Duration::from_millis(250);
 const ASLEEP_LOOK: Duration = Duration::from_micros(50);
 
