@@ -704,7 +704,7 @@ complete -c belay -n "__fish_belay_using_subcommand forget" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -718,7 +718,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_s
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -727,7 +727,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -736,7 +736,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l gone -d 'All whose directory is gone'
@@ -749,7 +749,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l gone -d 'All whose directory is gone'
@@ -832,7 +832,7 @@ complete -c belay -n "__fish_belay_using_subcommand why" -l yes-really -d 'Allow
 complete -c belay -n "__fish_belay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -876,7 +876,7 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -885,7 +885,7 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
