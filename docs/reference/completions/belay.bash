@@ -1571,7 +1571,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__forget)
-            opts="-y -C -q -h --everywhere --consoles --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --everywhere --consoles --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -70,7 +70,7 @@ complete -c belay -n "__fish_belay_needs_command" -f -a "gc" -d 'Give back the s
 complete -c belay -n "__fish_belay_needs_command" -f -a "verify" -d 'Check that every snapshot can be restored'
 complete -c belay -n "__fish_belay_needs_command" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_needs_command" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
-complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot and every record of the workspace'
 complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_needs_command" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_needs_command" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
@@ -347,6 +347,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s f -l force -d 'Delete also what the next undo or redo needs, which can then not be done any more'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s n -l dry-run -d 'Only show what would be deleted'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -358,6 +359,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s f -l force -d 'Delete also what the next undo or redo needs, which can then not be done any more'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s n -l dry-run -d 'Only show what would be deleted'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -696,7 +698,8 @@ complete -c belay -n "__fish_belay_using_subcommand forget" -l color -d 'When to
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand forget" -l everywhere -d 'Erase the same content from every other path and workspace that ever held it, too'
-complete -c belay -n "__fish_belay_using_subcommand forget" -s n -l dry-run -d 'Only show which snapshots hold them'
+complete -c belay -n "__fish_belay_using_subcommand forget" -l consoles -d 'Also erase everything that the terminals of runs showed whose records name a path'
+complete -c belay -n "__fish_belay_using_subcommand forget" -s n -l dry-run -d 'Only show which snapshots hold them, and which runs name them'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand forget" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
@@ -704,7 +707,7 @@ complete -c belay -n "__fish_belay_using_subcommand forget" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -718,7 +721,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_s
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -727,7 +730,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -736,7 +739,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l gone -d 'All whose directory is gone'
@@ -749,7 +752,7 @@ complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l gone -d 'All whose directory is gone'
@@ -832,7 +835,7 @@ complete -c belay -n "__fish_belay_using_subcommand why" -l yes-really -d 'Allow
 complete -c belay -n "__fish_belay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -876,7 +879,7 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -885,7 +888,7 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -1142,7 +1145,7 @@ complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_su
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot and every record of the workspace'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
