@@ -52,7 +52,7 @@ mod x86 {
             let before = lanes;
             let mut words = [words_of(one), words_of(two)];
             for group in 0..4 {
-                rounds(group, &mut lanes, [words[0][group], words[1][group]]);
+                rounds(group, &mut lanes, [words[0][group % 4], words[1][group % 4]]);
             }
             for group in 4..16 {
                 for words in &mut words {
