@@ -63,9 +63,8 @@ fn refused(count: u64) -> String {
     if count > 1 { format!("refused {} times", quantity::grouped(count)) } else { "refused".to_owned() }
 }
 
-/// What the kernel said, without its number.
 fn reason(errno: i32) -> String {
-    plain(std::io::Error::from_raw_os_error(errno)).to_lowercase()
+    plain(std::io::Error::from_raw_os_error(errno))
 }
 
 /// Who was refused something, in words.

@@ -458,6 +458,8 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
+'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -479,6 +481,8 @@ _arguments "${_arguments_options[@]}" : \
 '--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
+'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -1141,8 +1145,9 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
-'-n[Only show which snapshots hold them]' \
-'--dry-run[Only show which snapshots hold them]' \
+'--consoles[Also erase everything that the terminals of runs showed whose records name a path]' \
+'-n[Only show which snapshots hold them, and which runs name them]' \
+'--dry-run[Only show which snapshots hold them, and which runs name them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1192,125 +1197,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-":: :_belay__subcmd__workspaces_commands" \
-"*::: :->workspaces" \
 && ret=0
-
-    case $state in
-    (workspaces)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:belay-workspaces-command-$line[1]:"
-        case $line[1] in
-            (list)
-_arguments "${_arguments_options[@]}" : \
-'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
-'-q[Say nothing but what was asked for, warnings and errors]' \
-'--quiet[Say nothing but what was asked for, warnings and errors]' \
-'--yes-really[Allow your home directory or \`/\` as a workspace]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-&& ret=0
-;;
-(ls)
-_arguments "${_arguments_options[@]}" : \
-'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
-'-q[Say nothing but what was asked for, warnings and errors]' \
-'--quiet[Say nothing but what was asked for, warnings and errors]' \
-'--yes-really[Allow your home directory or \`/\` as a workspace]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-&& ret=0
-;;
-(rm)
-_arguments "${_arguments_options[@]}" : \
-'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
-always\:"Always"
-never\:"Never"))' \
-'()--gone[All whose directory is gone]' \
-'--existing[Also the history of a directory that still exists]' \
-'-n[Only show what would go]' \
-'--dry-run[Only show what would go]' \
-'-y[Do not ask]' \
-'--yes[Do not ask]' \
-'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
-'-q[Say nothing but what was asked for, warnings and errors]' \
-'--quiet[Say nothing but what was asked for, warnings and errors]' \
-'--yes-really[Allow your home directory or \`/\` as a workspace]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
-&& ret=0
-;;
-(forget)
-_arguments "${_arguments_options[@]}" : \
-'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
-always\:"Always"
-never\:"Never"))' \
-'()--gone[All whose directory is gone]' \
-'--existing[Also the history of a directory that still exists]' \
-'-n[Only show what would go]' \
-'--dry-run[Only show what would go]' \
-'-y[Do not ask]' \
-'--yes[Do not ask]' \
-'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
-'-q[Say nothing but what was asked for, warnings and errors]' \
-'--quiet[Say nothing but what was asked for, warnings and errors]' \
-'--yes-really[Allow your home directory or \`/\` as a workspace]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-":: :_belay__subcmd__workspaces__subcmd__help_commands" \
-"*::: :->help" \
-&& ret=0
-
-    case $state in
-    (help)
-        words=($line[1] "${words[@]}")
-        (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:belay-workspaces-help-command-$line[1]:"
-        case $line[1] in
-            (list)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(rm)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(help)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-        esac
-    ;;
-esac
-;;
-        esac
-    ;;
-esac
 ;;
 (ls)
 _arguments "${_arguments_options[@]}" : \
@@ -1654,41 +1541,6 @@ _arguments "${_arguments_options[@]}" : \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
-'-q[Say nothing but what was asked for, warnings and errors]' \
-'--quiet[Say nothing but what was asked for, warnings and errors]' \
-'--yes-really[Allow your home directory or \`/\` as a workspace]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-':key -- The key, such as snapshots.retention.budget:_default' \
-&& ret=0
-;;
-(set)
-_arguments "${_arguments_options[@]}" : \
-'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
-always\:"Always"
-never\:"Never"))' \
-'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
-'-q[Say nothing but what was asked for, warnings and errors]' \
-'--quiet[Say nothing but what was asked for, warnings and errors]' \
-'--yes-really[Allow your home directory or \`/\` as a workspace]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-':key -- The key, such as snapshots.retention.budget:_default' \
-':value -- The value:_default' \
-&& ret=0
-;;
-(unset)
-_arguments "${_arguments_options[@]}" : \
-'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
-'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -2599,7 +2451,7 @@ _belay_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot of the workspace' \
+'forget:Erase files or directories from every snapshot and every record of the workspace' \
 'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
@@ -2913,7 +2765,7 @@ _belay__subcmd__help_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot of the workspace' \
+'forget:Erase files or directories from every snapshot and every record of the workspace' \
 'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
