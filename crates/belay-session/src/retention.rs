@@ -218,7 +218,7 @@ impl Workspace<'_> {
 }
 
 /// Ids of a workspace that a rollback under way needs.
-fn needed(home: &crate::home::Home, workspace: &str) -> Result<HashSet<String>> {
+pub(crate) fn needed(home: &crate::home::Home, workspace: &str) -> Result<HashSet<String>> {
     let pending = Pending::read(home.disk(), workspace)?;
     Ok(pending.intents.into_iter().flat_map(|intent| [intent.target.id, intent.safety.id]).collect())
 }
