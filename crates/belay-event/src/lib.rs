@@ -159,6 +159,9 @@ pub struct SnapshotTaken {
     /// Paths that it lacks although nobody asked for that.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gaps: u64,
+    /// Changes that were seen while it was taken: it may hold some of them, and others not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub meanwhile: u64,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,

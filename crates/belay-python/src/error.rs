@@ -164,5 +164,5 @@ fn chain(error: &dyn std::error::Error) -> String {
         }
         source = cause.source();
     }
-    text
+    belay_session::plain(text)
 }

@@ -155,6 +155,8 @@ pub enum Error {
         path: String,
         /// The snapshot.
         snapshot: String,
+        /// Paths of it that come close, made printable.
+        nearest: Vec<String>,
     },
     /// The path does not lie beneath the workspace.
     #[error("{} is outside the workspace {}", .path.display(), .workspace.display())]
@@ -254,7 +256,7 @@ pub enum Error {
         expected: String,
     },
     /// None was named, and there is none.
-    #[error("there was no such run here yet")]
+    #[error("there was no run here yet")]
     NoRun,
     /// No run has that name.
     #[error("no run is called {0:?}")]
@@ -324,6 +326,17 @@ pub enum Error {
     Confinement {
         /// Why.
         why: String,
+    },
+    /// More files of the workspace lead out of it than can be kept from being written, so nothing was run.
+    #[error(
+        "{count} files of the workspace have a name elsewhere too, {} is one of them, and so many cannot be kept from being \
+         written: --ephemeral changes copies, and --rw with a file or a directory opens it with its links", example.display()
+    )]
+    TooManyLinks {
+        /// How many.
+        count: usize,
+        /// One of them.
+        example: PathBuf,
     },
     /// This machine cannot lay changes over a directory.
     #[error("this machine cannot lay changes over a directory: {why}")]
@@ -444,5 +457,5 @@ pub(crate) fn chain_of(error: &dyn std::error::Error) -> String {
         text.push_str(&cause.to_string());
         source = cause.source();
     }
-    text
+    belay_sys::plain(text)
 }

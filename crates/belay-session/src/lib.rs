@@ -106,7 +106,7 @@ pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
 pub use timeline::Timeline;
 pub use times::{parse_size, parse_span};
-pub use trigger::{Activity, Ask, Triggers};
+pub use trigger::{Activity, Ask, Rhythm, Triggers};
 pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
@@ -116,6 +116,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt,
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt, plain,
     survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
 };

@@ -200,14 +200,18 @@ impl Workspace<'_> {
         Ok(Pruned { deleted, freed_bytes })
     }
 
-    /// Snapshots of a backend that are more than so many: the oldest first, and none that no rule deletes.
-    pub(crate) fn beyond_count(&self, backend: Backend, kept: usize) -> Result<Vec<String>> {
+    /// Snapshots of a backend that are more than so many: the oldest first, and none that no rule deletes, or that is
+    /// older than `since`.
+    pub(crate) fn beyond_count(&self, backend: Backend, kept: usize, since: Option<Timestamp>) -> Result<Vec<String>> {
         let timeline = self.timeline()?;
         let terms = self.terms()?;
         let of_backend = || timeline.snapshots().iter().filter(|snapshot| snapshot.backend == backend);
         let over = of_backend().count().saturating_sub(kept);
-        let may_go =
-            of_backend().filter(|snapshot| !matches!(terms.worth(&timeline, snapshot), Worth::Never | Worth::Named));
+        let stays = |snapshot: &Snapshot| {
+            since.is_some_and(|since| snapshot.created_at < since)
+                || matches!(terms.worth(&timeline, snapshot), Worth::Never | Worth::Named)
+        };
+        let may_go = of_backend().filter(|snapshot| !stays(snapshot));
         Ok(may_go.take(over).map(|snapshot| snapshot.id.clone()).collect())
     }
 

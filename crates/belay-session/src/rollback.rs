@@ -17,8 +17,10 @@ use belay_store::{
 use jiff::Timestamp;
 
 use self::opening::Opening;
+use crate::budget::Spared;
 use crate::error::{Error, Result};
 use crate::intent::{Intent, Named};
+use crate::nearest::nearest_paths;
 use crate::record::{Kind, Origin, PathText, Record, RewindKind, Rewound, Snapshot};
 use crate::retention::Pruned;
 use crate::snapshot::{Look, SnapshotRequest};
@@ -164,7 +166,8 @@ impl Workspace<'_> {
         let look = Look { keep: Some(&aim.manifest), ..Look::default() };
         let mut thinned = Pruned::default();
         let mut capture = |room| self.capture(Look { room, ..look }, work);
-        let captured = self.within_budget(&[&aim.target.id], &mut thinned, &mut capture)?;
+        let captured =
+            self.within_budget(Spared { ids: &[&aim.target.id], beginning: None }, &mut thinned, &mut capture)?;
         let view = View::stored(self.home.store());
         self.check_paths(&aim, &view, &captured.manifest)?;
         let plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths)?;
@@ -368,8 +371,10 @@ impl Workspace<'_> {
             let in_target = view.lookup(&aim.manifest.root, path)?.is_some();
             let is_there = aim.kind != RewindKind::Restore && view.lookup(&now.root, path)?.is_some();
             if !in_target && !is_there {
-                let path = String::from_utf8_lossy(path).escape_debug().to_string();
-                return Err(Error::NotInSnapshot { path, snapshot: aim.target.id.clone() });
+                let nearest = nearest_paths(view, &aim.manifest.root, path)?;
+                let nearest = nearest.iter().map(|path| printable(path)).collect();
+                let (path, snapshot) = (printable(path), aim.target.id.clone());
+                return Err(Error::NotInSnapshot { path, snapshot, nearest });
             }
         }
         Ok(())
@@ -396,6 +401,10 @@ impl Workspace<'_> {
         };
         extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
     }
+}
+
+fn printable(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).escape_debug().to_string()
 }
 
 /// How the changes that an intent announces are made.

@@ -10,6 +10,7 @@ use belay_store::{
 };
 
 use crate::backend::{BackendChoice, Kept};
+use crate::budget::Spared;
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Seen};
 use crate::identity::{Arrival, Index};
@@ -181,19 +182,21 @@ impl Workspace<'_> {
         let before = self.timeline()?;
         self.check(&before, request)?;
         let mut thinned = Pruned::default();
+        let beginning = request.cause.run.as_deref().filter(|_| request.kind == Kind::PreRun);
+        let spared = Spared { ids: &[], beginning };
         let base = self.base_of(&before, request)?;
         let dirty = base.as_ref().zip(request.dirty.as_ref().map(|dirty| dirty.paths.as_slice()));
         let look = Look { all: request.all, full: request.full, dirty, ..Look::default() };
         let backend = self.backend(request.backend)?;
         let mut capture = |room| self.capture_into(backend, Look { room, ..look }, work);
-        let kept = match self.within_budget(&[], &mut thinned, &mut capture) {
+        let kept = match self.within_budget(spared, &mut thinned, &mut capture) {
             Err(Error::Store(error)) if error.is_no_space() => {
                 let freed = self.make_space();
                 if freed.freed_bytes == 0 {
                     return Err(error.into());
                 }
                 thinned.add(freed);
-                self.within_budget(&[], &mut thinned, &mut capture)?
+                self.within_budget(spared, &mut thinned, &mut capture)?
             }
             other => other?,
         };
@@ -215,9 +218,9 @@ impl Workspace<'_> {
         drop(captured);
         self.tidy_store();
         if snapshot.backend == Backend::Archive {
-            thinned.add(self.thin_archives()?);
+            thinned.add(self.thin_archives(beginning)?);
         }
-        let over_budget = self.make_room(&[], &mut thinned)?.is_over();
+        let over_budget = self.make_room(spared, &mut thinned)?.is_over();
         Ok(Taken { snapshot, arrival, files_read, linked, cloned, recovered, thinned, over_budget })
     }
 

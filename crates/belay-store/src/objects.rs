@@ -59,7 +59,8 @@ pub enum Packing {
     /// As small as a fast pass makes them.
     #[default]
     Small,
-    /// As soon as possible: about half the time, and about half as large again.
+    /// As soon as possible: content is compressed only while the disk is slower than whoever writes to it, and large
+    /// files are cut evenly, so that what is inserted into one moves everything behind it.
     Swift,
 }
 
@@ -102,7 +103,7 @@ pub(crate) type KeyMap<T> = HashMap<Hash, T, BuildHasherDefault<KeyHasher>>;
 pub struct Store {
     disk: Arc<dyn Disk>,
     algorithm: Algorithm,
-    packing: Packing,
+    pub(crate) packing: Packing,
     /// The format that the store is known to have.
     format: AtomicU32,
     /// Loaded when the first object is asked for, because listing snapshots needs none.

@@ -93,7 +93,9 @@ impl Findings {
     fn note_error(&mut self, file: &str, error: &Error, objects: impl IntoIterator<Item = Hash>) -> usize {
         match error {
             Error::Corrupt { name, detail } if name.contains('/') => self.note(name, detail, objects),
-            Error::Disk { source, .. } => self.note(file, &format!("it cannot be read: {source}"), objects),
+            Error::Disk { source, .. } => {
+                self.note(file, &format!("it cannot be read: {}", belay_sys::plain(source)), objects)
+            }
             other => self.note(file, &other.to_string(), objects),
         }
     }
@@ -112,7 +114,7 @@ fn check_format(store: &Store, findings: &mut Findings) {
     match store.disk().read(file) {
         Ok(text) if is_known_format(&text, store) => {}
         Ok(_) => drop(findings.note(file, "it is not what was written", [])),
-        Err(error) => drop(findings.note(file, &format!("it cannot be read: {error}"), [])),
+        Err(error) => drop(findings.note(file, &format!("it cannot be read: {}", belay_sys::plain(error)), [])),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Decision, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::event::{Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
 use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
 use serde_json::{Value, json};
 
@@ -19,6 +19,8 @@ const DEEDS_MAX: usize = 5;
 const DENIED_MAX: usize = 8;
 /// Characters of a command in a summary.
 const COMMAND_MAX: usize = 60;
+/// How a jail says that it cannot keep a path from being made.
+const ABSENT: &str = "cannot be protected from being made";
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 7;
 
@@ -32,9 +34,11 @@ pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
     // The terminal may be in raw mode, where a line ends with both.
     let line = prose(&format!("belay: {}", past::storm(storm)), INDENT);
     context.ui.tell(format_args!("\r{line}\r"));
-    if is_question {
+    if is_question && storm.outside.is_some() {
+        context.ui.tell("       a  allow it and go on    u  end what deletes and go on    s  stop the run\r");
+    } else if is_question {
         context.ui.tell("       a  allow it and go on    u  undo it and go on    s  undo it and stop\r");
-    } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) {
+    } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) && storm.outside.is_none() {
         let hint = format!("`belay restore {} PATH` brings them back", printable(storm.snapshot.as_bytes()));
         context.ui.hint(format_args!("{hint}\r"));
     }
@@ -77,7 +81,7 @@ pub(crate) fn unprotected(protection: &Protection) -> impl Iterator<Item = Strin
 
 /// What is weaker, a few words for each layer; snapshots, limits, and a jail that there is not, have lines of their own.
 pub(crate) fn weaker(protection: &Protection) -> Option<String> {
-    let words = |layer: &str| match (layer, protection.exec, protection.files) {
+    let words = |one: &Degraded| match (one.layer.as_str(), protection.exec, protection.files) {
         ("exec", ExecSource::Ptrace, _) => "strace and sudo do not work inside",
         ("exec", ..) => "commands may go unseen",
         ("files", _, FileSource::Inotify) => "who changed a file is a guess at times",
@@ -87,6 +91,7 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
         ("jail", ..) if protection.isolation == Isolation::Landlock => {
             "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
         }
+        ("jail", ..) if one.why.ends_with(ABSENT) => "what is protected and not there can be made",
         ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };
@@ -94,7 +99,7 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     let is_free = protection.isolation == Isolation::None;
     let is_told = |layer: &str| ["limits", "links", "snapshots"].contains(&layer) || (layer == "jail" && is_free);
     for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
-        let words = words(&one.layer);
+        let words = words(one);
         if !all.contains(&words) {
             all.push(words);
         }
@@ -220,11 +225,7 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     let (ui, dim) = (context.ui, style::DIM);
     for one in farewell.denied.iter().take(DENIED_MAX) {
         let (what, rule) = past::proposal(one);
-        let who = one.command.map(|number| match one.argv.is_empty() {
-            true => format!(" (#{number})"),
-            false => format!(" (#{number} {})", past::command_line(&one.argv, COMMAND_MAX / 2)),
-        });
-        let line = format!("Refused: {what}{}; {rule}", who.unwrap_or_default());
+        let line = format!("Refused: {what}{}; {rule}", past::asker(one, COMMAND_MAX / 2));
         ui.say(format_args!("{dim}{}{dim:#}", prose(&line, INDENT)));
     }
     let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;

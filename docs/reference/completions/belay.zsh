@@ -18,7 +18,7 @@ _belay() {
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -56,7 +56,7 @@ none\:"Nothing"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the run goes on without this terminal]' \
@@ -78,7 +78,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the watch goes on without this terminal]' \
@@ -98,7 +98,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -115,7 +115,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--now[Kill at once]' \
@@ -134,7 +134,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing until the run ends]' \
@@ -156,7 +156,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[List the runs of all workspaces]' \
@@ -174,7 +174,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -192,7 +192,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing what happens until the run ends]' \
@@ -215,7 +215,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--json)--csv[Print comma-separated values]' \
@@ -234,7 +234,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -258,7 +258,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -276,7 +276,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -333,7 +333,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--turn[Mark the beginning of a turn of an agent, so that \`belay undo @turn-N\` can take it back]' \
@@ -359,7 +359,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -390,7 +390,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -413,7 +413,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -435,7 +435,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -455,11 +455,9 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
-'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -478,11 +476,9 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
-'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
-'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -537,7 +533,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every changed and every unprotected path, instead of the first few]' \
@@ -559,7 +555,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -586,7 +582,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -612,7 +608,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--apply[Apply it; on a terminal, after one question for all of it]' \
@@ -638,7 +634,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -660,7 +656,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask before a full copy]' \
@@ -680,7 +676,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -704,7 +700,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -720,7 +716,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -736,7 +732,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -789,7 +785,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -815,7 +811,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -842,7 +838,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -865,7 +861,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -887,7 +883,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -900,8 +896,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot to take them from:_default' \
-'*::paths -- The files and directories:_files' \
+'*::words -- The files and directories; before them, the snapshot to take them from:_files' \
 && ret=0
 ;;
 (history)
@@ -909,7 +904,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Show the snapshots in which it did not change, too]' \
@@ -928,7 +923,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every path, also in directories that came or went as a whole]' \
@@ -947,7 +942,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -967,7 +962,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-v[Show what CMD writes, on standard error]' \
@@ -986,7 +981,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -995,7 +990,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 ':path -- The file:_files' \
 && ret=0
 ;;
@@ -1004,7 +999,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show mode, owner, size and time]' \
@@ -1017,7 +1012,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 '::path -- A file or directory; the current directory by default:_files' \
 && ret=0
 ;;
@@ -1028,7 +1023,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1045,7 +1040,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--why[Show for each snapshot what deleting it alone would free, and which paths take most]' \
@@ -1062,7 +1057,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only say what would be freed]' \
@@ -1080,7 +1075,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--deep[Read and check every byte]' \
@@ -1099,7 +1094,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--all[Put what git ignores into the commit, too]' \
@@ -1125,7 +1120,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1142,12 +1137,12 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
-'--consoles[Also erase everything that the terminals of runs showed whose records name a path]' \
-'--dry-run[Only show which snapshots hold them, and which runs name them]' \
+'-n[Only show which snapshots hold them]' \
+'--dry-run[Only show which snapshots hold them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1164,7 +1159,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1173,14 +1168,22 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
-;;
-(profile)
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1189,15 +1192,15 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-":: :_belay__subcmd__profile_commands" \
-"*::: :->profile" \
+":: :_belay__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
 
     case $state in
-    (profile)
+    (workspaces)
         words=($line[1] "${words[@]}")
         (( CURRENT += 1 ))
-        curcontext="${curcontext%:*:*}:belay-profile-command-$line[1]:"
+        curcontext="${curcontext%:*:*}:belay-workspaces-command-$line[1]:"
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
@@ -1231,12 +1234,240 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
-(show)
+(rm)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
 '--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__workspaces__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__workspaces__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(profile)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__profile_commands" \
+"*::: :->profile" \
+&& ret=0
+
+    case $state in
+    (profile)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-profile-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1253,7 +1484,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1307,7 +1538,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--path[It is a path]' \
@@ -1327,7 +1558,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1351,7 +1582,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1369,7 +1600,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1383,6 +1614,76 @@ never\:"Never"))' \
 && ret=0
 ;;
 (get)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+':value -- The value:_default' \
+&& ret=0
+;;
+(unset)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+':value -- The value:_default' \
+&& ret=0
+;;
+(unset)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -1419,6 +1720,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1436,7 +1745,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--revoke[Trust it no longer]' \
@@ -1455,7 +1764,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--project[Also connect the agents that are used here, in the project'\''s own settings]' \
@@ -1473,7 +1782,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1502,7 +1811,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1528,7 +1837,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--fix[Connect the agents that are used here and are not connected]' \
@@ -1545,7 +1854,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--read-only[Offer only tools that change nothing]' \
@@ -1563,7 +1872,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--patient[Nobody waits for this\: take whatever time it needs]' \
@@ -1587,7 +1896,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1603,7 +1912,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--keep[Keep the temporary directory, to look around in it]' \
@@ -1621,11 +1930,12 @@ _arguments "${_arguments_options[@]}" : \
 '--restore=[The shell command that brings everything back]:COMMAND:_default' \
 '*--only=[Only properties or groups of them whose name holds this text]:TEXT:_default' \
 '--place=[Make the workspaces beneath DIR, for instance on another filesystem]:DIR:_files' \
+'(--snapshot)--backend=[Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set]:NAME:_default' \
 '--timeout=[How long each command of the tool may take]:SECONDS:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1642,7 +1952,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1659,7 +1969,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1677,7 +1987,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--coloured[Whether its terminal has colours]' \
@@ -1696,7 +2006,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--begin[Start another process in a session of its own that does it]' \
@@ -1715,7 +2025,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1732,7 +2042,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1757,7 +2067,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1773,7 +2083,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1789,7 +2099,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -2063,7 +2373,27 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (workspaces)
 _arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
@@ -2114,6 +2444,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2261,11 +2599,11 @@ _belay_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot and every record of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'forget:Erase files or directories from every snapshot of the workspace' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2375,6 +2713,8 @@ _belay__subcmd__config_commands() {
 'list:List every key with its value' \
 'ls:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config commands' commands "$@"
@@ -2389,6 +2729,8 @@ _belay__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config help commands' commands "$@"
@@ -2408,10 +2750,30 @@ _belay__subcmd__config__subcmd__help__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config help list commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help unset commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__config__subcmd__list_commands] )) ||
 _belay__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__conformance_commands] )) ||
 _belay__subcmd__conformance_commands() {
@@ -2551,11 +2913,11 @@ _belay__subcmd__help_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot and every record of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'forget:Erase files or directories from every snapshot of the workspace' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2639,6 +3001,8 @@ _belay__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
     )
     _describe -t commands 'belay help config commands' commands "$@"
 }
@@ -2651,6 +3015,16 @@ _belay__subcmd__help__subcmd__config__subcmd__get_commands() {
 _belay__subcmd__help__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay help config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__conformance_commands] )) ||
 _belay__subcmd__help__subcmd__conformance_commands() {
@@ -2959,8 +3333,21 @@ _belay__subcmd__help__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__help__subcmd__workspaces_commands] )) ||
 _belay__subcmd__help__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+    )
     _describe -t commands 'belay help workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__history_commands] )) ||
 _belay__subcmd__history_commands() {
@@ -3287,8 +3674,48 @@ _belay__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__workspaces_commands] )) ||
 _belay__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'ls:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'forget:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
     _describe -t commands 'belay workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay workspaces help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help rm commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces rm commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_belay" ]; then

@@ -1,9 +1,12 @@
 //! Pruning and the budget, with bytes really freed.
 
+use std::sync::Arc;
+
 use belay_session::{Error, Kind, PruneRule, SnapshotRequest};
 use jiff::SignedDuration;
 
 use crate::bed::{Bed, work};
+use crate::faulty::Faulty;
 
 /// Bytes that no compressor makes smaller.
 pub(crate) fn noise(seed: u64, len: usize) -> Vec<u8> {
@@ -159,4 +162,42 @@ fn deleting_does_not_go_on_while_nothing_can_be_freed() {
     bed.ws.file("data", noise(9, 100_000));
     assert!(!bed.take(&SnapshotRequest::default()).unwrap().over_budget);
     assert!(numbers(&bed).len() <= 2);
+}
+
+#[test]
+fn whoever_fills_the_disk_deletes_no_snapshot() {
+    let bed = Bed::new();
+    let disk = Faulty::open(bed.ws.home());
+    let bed = bed.on(Arc::new(disk.clone()));
+    disk.set_free(100 << 20);
+    for n in 0..6 {
+        bed.ws.file("data", noise(n, 200_000));
+        bed.snap();
+    }
+    for free in [1 << 20, 1_000, 0, 0] {
+        disk.set_free(free);
+        bed.ws.file("small", free.to_string());
+        let taken = bed.take(&SnapshotRequest { kind: Kind::Auto, ..SnapshotRequest::default() }).unwrap();
+        assert!(taken.thinned.deleted.is_empty(), "{free}: {:?}", taken.thinned);
+    }
+    assert_eq!(numbers(&bed).len(), 10);
+    // It still has the share that it had, and no more than the setting says.
+    let bed = bed.with(&[("snapshots.retention.budget", "700KB")]);
+    bed.ws.file("small", "last");
+    assert!(!bed.take(&SnapshotRequest::default()).unwrap().thinned.deleted.is_empty());
+    assert!(bed.home.store().stored_bytes().unwrap() <= 700_000);
+}
+
+#[test]
+fn a_store_that_never_had_more_stays_within_its_share_of_the_disk() {
+    let bed = Bed::new();
+    let disk = Faulty::open(bed.ws.home());
+    let bed = bed.on(Arc::new(disk.clone()));
+    for n in 0..10 {
+        disk.set_free((4 << 20) - bed.home.store().stored_bytes().unwrap());
+        bed.ws.file("data", noise(n, 200_000));
+        bed.snap();
+    }
+    assert!(bed.home.store().stored_bytes().unwrap() <= (4 << 20) / 5);
+    assert!(numbers(&bed).len() < 5, "{:?}", numbers(&bed));
 }

@@ -27,14 +27,8 @@ const ZSTD_PARAMETERS: [CParameter; 4] = [
     CParameter::MinMatch(6),
     CParameter::WindowLog(20),
 ];
-/// A table that fits the nearest cache, and literals as they are: what pays least for its time is left out.
-const ZSTD_SWIFT: [CParameter; 5] = [
-    CParameter::Strategy(Strategy::ZSTD_fast),
-    CParameter::HashLog(14),
-    CParameter::MinMatch(6),
-    CParameter::WindowLog(20),
-    CParameter::TargetLength(6),
-];
+/// With so many packs on their way to the disk it is the disk that is waited for, and a smaller pack is a sooner one.
+const WAITING_PACKS: usize = 2;
 const SHARDS: usize = 64;
 
 /// Objects on their way into the store.
@@ -126,6 +120,12 @@ impl<'a> Batch<'a> {
         Ok((grown, self.lock))
     }
 
+    /// Whether the disk is behind with what it was given.
+    fn is_waiting(&self) -> bool {
+        let closing = self.closing.lock().expect("no holder panics");
+        closing.iter().filter(|closing| !closing.is_finished()).count() >= WAITING_PACKS
+    }
+
     pub(super) fn shard(&self, key: &Hash) -> &Mutex<KeySet> {
         &self.seen[usize::from(key.0[31]) % SHARDS]
     }
@@ -158,14 +158,10 @@ struct Open {
     objects: Vec<(Hash, u32, u32)>,
 }
 
-fn squeezer(packing: Packing) -> zstd::bulk::Compressor<'static> {
+fn squeezer() -> zstd::bulk::Compressor<'static> {
     let mut squeezer = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is valid");
-    let parameters: &[CParameter] = match packing {
-        Packing::Small => &ZSTD_PARAMETERS,
-        Packing::Swift => &ZSTD_SWIFT,
-    };
-    for parameter in parameters {
-        squeezer.set_parameter(*parameter).expect("the parameter is valid");
+    for parameter in ZSTD_PARAMETERS {
+        squeezer.set_parameter(parameter).expect("the parameter is valid");
     }
     squeezer
 }
@@ -229,11 +225,12 @@ impl<'a> Worker<'a> {
     }
 
     fn close(&mut self, raw: &[u8], objects: &[(Hash, u32, u32)], tree: bool) -> Result<()> {
+        if !tree && self.batch.store.packing == Packing::Swift && !self.batch.is_waiting() {
+            return self.batch.append(&NewBlock::new(raw, raw.len(), false, tree), objects);
+        }
         self.packed.clear();
         self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
-        let packing = self.batch.store.packing;
-        let squeezer = self.squeezer.get_or_insert_with(|| squeezer(packing));
-        match squeezer.compress_to_buffer(raw, &mut self.packed) {
+        match self.squeezer.get_or_insert_with(squeezer).compress_to_buffer(raw, &mut self.packed) {
             Ok(len) if pays(len, raw.len()) => {
                 self.batch.append(&NewBlock::new(&self.packed, raw.len(), true, tree), objects)
             }

@@ -146,9 +146,8 @@ fn export(context: &Context<'_>, args: &ExportArgs) -> Result<ExitCode> {
     let home = context.home()?;
     let run = past::find(context, &home, Some(&args.run))?;
     let journal = home.journal(&run)?;
-    let cannot = |error: std::io::Error| {
-        Failure::system(format!("cannot create {}", view::path(&args.file)), &error).untouched()
-    };
+    let cannot =
+        |error: std::io::Error| Failure::named(format!("cannot create {}", view::path(&args.file)), &error).untouched();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.file).map_err(cannot)?;
     let mut file = BufWriter::new(file);
     let texts: Vec<String> = args.redact.iter().flat_map(|text| [text.clone(), escaped(text)]).collect();

@@ -40,7 +40,7 @@ pub(crate) struct Args {
     consoles: bool,
 
     /// Only show which snapshots hold them, and which runs name them
-    #[arg(long)]
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask

@@ -316,7 +316,10 @@ fn hear(ui: &Ui, workspace: &Workspace<'_>, args: &Args, said: &Said) -> Result<
 /// Leaves a step to a process that nobody waits for, unless one is at such a step already; what to say of it.
 fn give_up(workspace: &Workspace<'_>, args: &Args, is_known: bool) -> String {
     if !is_known && let Err(error) = args.patiently() {
-        let why = format!("this step is not protected: it takes long, and belay cannot start itself: {error}");
+        let why = format!(
+            "this step is not protected: it takes long, and belay cannot start itself: {}",
+            belay_session::plain(error)
+        );
         let _ = workspace.miss(&why);
         return why;
     }

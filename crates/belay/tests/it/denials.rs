@@ -79,7 +79,7 @@ fn a_refused_path_is_told_with_its_command_and_the_narrowest_rule() {
             "--rw [WORKSPACE]/.git/hooks/pre-commit allows it",
             "--rw [WORKSPACE]/.git/hooks/pre-push allows it, once something is there",
             "[BASE]/.ssh/id_x could not be read",
-            "stays closed: it holds keys or passwords",
+            "stays closed: it holds keys or passwords, so opening it (--ro) is left to you",
         ] {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(text.contains(part), "{part}: {text}");
@@ -155,6 +155,13 @@ fn many_refusals_are_few_events_and_repeats_are_counted() {
     let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("999 paths in [BASE]/many/of/them could not be read"), "{ran}");
     assert!(said.contains("--ro [BASE]/many/of/them allows it") && said.contains("and 201 paths more"), "{ran}");
+    // The log takes them together too, unless all is wanted.
+    let log = world.ok(&["log"]);
+    let told = format!("refused 999 times: 999 paths in {} (no such file or directory)", many.display());
+    assert!(log.contains(&told), "{log}");
+    assert!(log.contains("refused 300 times: ") && log.contains("/notes/one (no such file"), "{log}");
+    assert!(!log.contains("os error") && log.lines().count() < 30, "{log}");
+    assert!(world.ok(&["log", "--all"]).lines().count() > 1_000);
 }
 
 #[test]

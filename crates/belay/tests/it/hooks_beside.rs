@@ -140,9 +140,11 @@ fn captured_at_a_step(isolation: &str) {
     let ran = world.belay(&["run", "-q", "--isolation", isolation, "--", "sh", "-c", &script]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{ran}");
     let list = world.json(&["snapshots"])["snapshots"].clone();
-    let find = |why: &str| list.as_array().unwrap().iter().find(|one| one.to_string().contains(why)).cloned();
+    let all = list.as_array().expect("a list");
+    let find = |why: &str| all.iter().find(|one| one.to_string().contains(why)).cloned();
     for (why, content) in [("before Bash: first", "two\n"), ("before Bash: second", "three\n")] {
-        let id = find(why).unwrap_or_else(|| panic!("no snapshot {why}: {list:#}"))["id"].as_str().unwrap().to_owned();
+        let found = find(why).unwrap_or_else(|| panic!("no snapshot {why}: {list:#}"));
+        let id = found["id"].as_str().expect("an id").to_owned();
         assert_eq!(world.ok(&["cat", &id, "a.txt"]), content, "{why}");
     }
     assert!(find("a tool call").is_none(), "nothing had changed by then: {list:#}");
