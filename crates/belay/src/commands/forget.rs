@@ -150,9 +150,12 @@ fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<(
     if records.still.is_empty() {
         writeln!(
             out,
-            "Named in none of belay's own files any more: looked through {}.",
+            "Named in none of belay's records any more: looked through {}.",
             count(records.searched, "file")
         )?;
+    }
+    if !report.rewritten.is_empty() {
+        writeln!(out, "The snapshots keep the bare name, so that a rollback leaves what is there.")?;
     }
     out.finish()?;
     tell_left(context, records);
