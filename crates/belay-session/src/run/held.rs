@@ -136,6 +136,9 @@ impl Supervisor<'_> {
     /// Takes in what came of a snapshot.
     pub(super) fn taken(&mut self, done: super::captures::Done) {
         self.holds.done();
+        if done.is_known() {
+            return self.captures.known(&done, self.tracer.is_some());
+        }
         let pid = done.held();
         if done.kind() == Kind::PreRun && done.id().is_some() {
             self.record.pre_run = done.id().map(str::to_owned);
