@@ -54,15 +54,18 @@ fn is_one(count: &u64) -> bool {
 /// Many deletions within a short time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Storm {
-    /// How many paths that the snapshot holds are gone.
+    /// How many paths that the snapshot holds are gone, or that were in the directory outside.
     pub deleted: u64,
-    /// The snapshot that holds them.
+    /// The snapshot that holds them; of a storm outside of the workspace, the one before the run, which does not.
     pub snapshot: String,
     /// The command that deleted the last of them, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<u64>,
     /// What became of it.
     pub decision: Decision,
+    /// The directory outside of the workspace where it happened, of which no snapshot holds anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Raw>,
 }
 
 /// What became of a storm of deletions.

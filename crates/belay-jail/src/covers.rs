@@ -3,7 +3,7 @@
 //! Invariants: a path is looked at from outside, and only where something else is at it now is the jail entered; what is
 //! still in place is left alone, so that mending twice is mending once.
 
-use std::collections::BTreeSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -14,12 +14,20 @@ use belay_sys::{Door, HeldProgram, Namespaces, Recipe, Step, hold_sandboxed};
 use crate::compose;
 use crate::error::{Error, Result};
 use crate::places::Layout;
+use crate::policy::Access;
+
+/// Paths that are guarded beyond what the policy says are looked at so many at a time.
+const GUARDED_AT_A_TIME: usize = 256;
 
 /// Everything that somebody outside can uncover by replacing what lies beneath.
 #[derive(Debug)]
 pub struct Covers {
     recipe: Recipe,
+    /// What the policy hides and protects, looked at each time.
     seen: Vec<(PathBuf, Option<Known>)>,
+    /// What is guarded beyond it, and which of those is looked at next.
+    guarded: Vec<(PathBuf, Option<Known>)>,
+    next: usize,
 }
 
 /// Which file is at a path: a number is given again, but not at the same time.
@@ -43,30 +51,47 @@ impl Covers {
         if seen.is_empty() {
             return Ok(None);
         }
-        Ok(Some(Covers { recipe: entering(program, steps)?, seen }))
+        Ok(Some(Covers { recipe: entering(program, steps)?, seen, guarded: Vec::new(), next: 0 }))
     }
 
-    /// Those of a program that is held, and these files of a tree that it may write: they can only be read from now on.
+    /// Those of a program that is held, and these files and directories of a tree that it may write: they can only be
+    /// read from now on.
     pub(crate) fn with(
         covers: Option<Covers>,
         layout: &Layout,
         program: &HeldProgram,
-        files: &[PathBuf],
+        paths: &[PathBuf],
     ) -> Result<Covers> {
         let mut covers = match covers {
             Some(covers) => covers,
-            None => Covers { recipe: entering(program, vec![Step::OpenRoot])?, seen: Vec::new() },
+            None => {
+                let recipe = entering(program, vec![Step::OpenRoot])?;
+                Covers { recipe, seen: Vec::new(), guarded: Vec::new(), next: 0 }
+            }
         };
-        let mut pinned: BTreeSet<PathBuf> = layout.places.iter().map(|place| place.path.clone()).collect();
-        for file in files {
+        // A directory before what lies beneath it, which it covers as well: once something in it is mounted it would
+        // seem to be covered itself.
+        let mut paths: Vec<&PathBuf> = paths.iter().collect();
+        paths.sort_by_key(|path| (path.components().count(), *path));
+        let (mut closed, mut pinned) = (HashSet::new(), HashSet::new());
+        let places: HashMap<&Path, Access> =
+            layout.places.iter().map(|place| (place.path.as_path(), place.access)).collect();
+        pinned.extend(places.keys().copied());
+        for path in paths {
+            // What cannot be written anyway needs no cover.
+            let access = path.ancestors().find_map(|above| places.get(above));
+            if access != Some(&Access::Write) || path.ancestors().any(|above| closed.contains(above)) {
+                continue;
+            }
             let around = |directory: &&Path| !pinned.contains(*directory);
-            let mut pins: Vec<PathBuf> = file.ancestors().skip(1).take_while(around).map(Path::to_owned).collect();
+            let mut pins: Vec<&Path> = path.ancestors().skip(1).take_while(around).collect();
             pins.reverse();
             for pin in pins {
-                covers.lay(&pin, compose::writable_again(&pin)?);
+                covers.lay(pin, compose::writable_again(pin)?);
                 pinned.insert(pin);
             }
-            covers.lay(file, compose::read_only(file)?);
+            covers.lay(path, compose::read_only(path)?);
+            closed.insert(path.as_path());
         }
         covers.apply()?;
         Ok(covers)
@@ -74,7 +99,7 @@ impl Covers {
 
     fn lay(&mut self, path: &Path, step: Step) {
         self.recipe.steps.push(step);
-        self.seen.push((path.to_owned(), known(path)));
+        self.guarded.push((path.to_owned(), known(path)));
     }
 
     fn apply(&self) -> Result<()> {
@@ -84,9 +109,23 @@ impl Covers {
     }
 
     /// Covers again whatever was replaced since the last time; the paths that were.
+    ///
+    /// Of what is guarded beyond the policy some are looked at, and others the next time.
     pub fn mend(&mut self) -> Result<Vec<PathBuf>> {
+        let end = (self.next + GUARDED_AT_A_TIME).min(self.guarded.len());
+        let turn = self.next..end;
+        self.next = if end == self.guarded.len() { 0 } else { end };
+        self.mend_these(turn)
+    }
+
+    /// The same, and everything is looked at.
+    pub fn mend_all(&mut self) -> Result<Vec<PathBuf>> {
+        self.mend_these(0..self.guarded.len())
+    }
+
+    fn mend_these(&mut self, guarded: std::ops::Range<usize>) -> Result<Vec<PathBuf>> {
         let mut replaced = Vec::new();
-        for (path, before) in &mut self.seen {
+        for (path, before) in self.seen.iter_mut().chain(&mut self.guarded[guarded]) {
             let now = known(path);
             if now != *before {
                 replaced.extend(now.is_some().then(|| path.clone()));

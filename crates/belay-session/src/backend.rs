@@ -179,9 +179,12 @@ impl Workspace<'_> {
     }
 
     /// Deletes archives beyond the number that is kept: each is a whole copy.
-    pub(crate) fn thin_archives(&self) -> Result<Pruned> {
+    ///
+    /// While a run goes on, but for one that is just `beginning`, only what is younger than it goes.
+    pub(crate) fn thin_archives(&self, beginning: Option<&str>) -> Result<Pruned> {
         let kept = usize::try_from(self.settings.number("snapshots.retention.max_count")).unwrap_or(usize::MAX);
-        let ids = self.beyond_count(Backend::Archive, kept.max(1))?;
+        let since = self.home.running_since(beginning)?;
+        let ids = self.beyond_count(Backend::Archive, kept.max(1), since)?;
         if ids.is_empty() {
             return Ok(Pruned::default());
         }

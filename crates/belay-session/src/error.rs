@@ -325,6 +325,17 @@ pub enum Error {
         /// Why.
         why: String,
     },
+    /// More files of the workspace lead out of it than can be kept from being written, so nothing was run.
+    #[error(
+        "{count} files of the workspace have a name elsewhere too, {} is one of them, and so many cannot be kept from being \
+         written: --ephemeral changes copies, and --rw with a file or a directory opens it with its links", example.display()
+    )]
+    TooManyLinks {
+        /// How many.
+        count: usize,
+        /// One of them.
+        example: PathBuf,
+    },
     /// This machine cannot lay changes over a directory.
     #[error("this machine cannot lay changes over a directory: {why}")]
     NoOverlay {

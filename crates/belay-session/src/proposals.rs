@@ -3,7 +3,7 @@
 //! Invariants: a rule names exactly the path that was wanted, and a directory only if several paths in it were and
 //! nothing in it stays closed; what stays closed is told with the reason and no rule.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -32,10 +32,13 @@ pub struct Proposal {
     pub paths: u64,
     /// How often something of it was refused.
     pub count: u64,
-    /// The first command that was refused it, if it is known.
+    /// The first command that was refused what was wanted, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<u64>,
-    /// The words of that command.
+    /// How many more commands were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub commands_more: u64,
+    /// The words of the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<Raw>,
     /// Why no rule is proposed.
@@ -44,6 +47,10 @@ pub struct Proposal {
     /// Whether it must be made before a rule can name it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub absent: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Proposal {
@@ -73,25 +80,27 @@ pub fn proposals<'a>(
     let counts = |one: &&Denied| !LOOKS.contains(&one.call.as_str()) || one.command.is_none_or(has_failed);
     let single = by_path(denied.into_iter().filter(counts));
     let closed: Vec<PathBuf> =
-        single.iter().filter(|one| one.closed.is_some()).map(|one| one.path().to_owned()).collect();
+        single.iter().filter(|one| one.all.closed.is_some()).map(|one| one.all.path().to_owned()).collect();
     let may_open = |directory: &Path| {
         directory.components().count() >= DEPTH_MIN
             && ![home, root].iter().any(|place| place.starts_with(directory))
             && !secrets::holds_closed(directory, home)
             && !closed.iter().any(|path| path.starts_with(directory))
     };
-    let mut together: BTreeMap<(PathBuf, Wanted), Vec<Proposal>> = BTreeMap::new();
+    let mut together: BTreeMap<(PathBuf, Wanted, Option<String>), Vec<Refused>> = BTreeMap::new();
     let mut all = Vec::new();
     for one in single {
-        match one.path().parent().filter(|parent| one.closed.is_none() && may_open(parent)) {
-            Some(parent) => together.entry((parent.to_owned(), one.wanted)).or_default().push(one),
-            None => all.push(one),
+        let parent = one.all.path().parent().map(Path::to_owned);
+        // What stays closed for one reason is told once; no rule is proposed for it.
+        match parent.filter(|parent| one.all.closed.is_some() || may_open(parent)) {
+            Some(parent) => together.entry((parent, one.all.wanted, one.all.closed.clone())).or_default().push(one),
+            None => all.push(one.named()),
         }
     }
-    for ((parent, wanted), siblings) in together {
+    for ((parent, _, _), siblings) in together {
         match siblings.len() >= SIBLINGS_MIN {
-            true => all.push(joined(&parent, wanted, &siblings)),
-            false => all.extend(siblings),
+            true => all.push(joined(&parent, siblings)),
+            false => all.extend(siblings.into_iter().map(Refused::named)),
         }
     }
     let open: Vec<(PathBuf, Wanted)> =
@@ -110,41 +119,68 @@ pub fn proposals<'a>(
     all
 }
 
+/// A path that was refused, and the commands that wanted the most of it.
+struct Refused {
+    all: Proposal,
+    commands: BTreeSet<u64>,
+}
+
+impl Refused {
+    fn named(self) -> Proposal {
+        let commands_more = self.commands.len().saturating_sub(1) as u64;
+        Proposal { command: self.commands.first().copied(), commands_more, ..self.all }
+    }
+}
+
 /// Each path once; whoever may write it may read it.
-fn by_path<'a>(denied: impl IntoIterator<Item = &'a Denied>) -> Vec<Proposal> {
-    let mut all: BTreeMap<Vec<u8>, Proposal> = BTreeMap::new();
+fn by_path<'a>(denied: impl IntoIterator<Item = &'a Denied>) -> Vec<Refused> {
+    let mut all: BTreeMap<Vec<u8>, Refused> = BTreeMap::new();
     for one in denied {
         let (Some(path), Some(wanted)) = (&one.path, one.wanted) else { continue };
-        let known = all.entry(path.bytes().to_vec()).or_insert_with(|| Proposal {
-            path: path.clone(),
-            wanted,
-            paths: 1,
-            count: 0,
-            command: one.command,
-            argv: Vec::new(),
-            closed: None,
-            absent: one.absent,
+        let known = all.entry(path.bytes().to_vec()).or_insert_with(|| Refused {
+            all: Proposal {
+                path: path.clone(),
+                wanted,
+                paths: 1,
+                count: 0,
+                command: None,
+                commands_more: 0,
+                argv: Vec::new(),
+                closed: None,
+                absent: one.absent,
+            },
+            commands: BTreeSet::new(),
         });
+        if wanted > known.all.wanted {
+            // Whoever only wanted to read it was not refused what is told.
+            known.commands.clear();
+        }
+        if wanted >= known.all.wanted {
+            known.commands.extend(one.command);
+        }
+        let known = &mut known.all;
         known.count += one.count;
         known.wanted = known.wanted.max(wanted);
-        known.command = known.command.or(one.command);
         known.closed = known.closed.take().or_else(|| one.closed.clone());
         known.absent |= one.absent;
     }
     all.into_values().collect()
 }
 
-fn joined(parent: &Path, wanted: Wanted, siblings: &[Proposal]) -> Proposal {
-    Proposal {
+/// Siblings that are told together; they want the same, and one reason closes all of them or none.
+fn joined(parent: &Path, siblings: Vec<Refused>) -> Proposal {
+    let all = Proposal {
         path: Raw::from(parent.as_os_str().as_bytes()),
-        wanted,
+        wanted: siblings[0].all.wanted,
         paths: siblings.len() as u64,
-        count: siblings.iter().map(|one| one.count).sum(),
-        command: siblings.iter().find_map(|one| one.command),
+        count: siblings.iter().map(|one| one.all.count).sum(),
+        command: None,
+        commands_more: 0,
         argv: Vec::new(),
-        closed: None,
+        closed: siblings[0].all.closed.clone(),
         absent: false,
-    }
+    };
+    Refused { all, commands: siblings.into_iter().flat_map(|one| one.commands).collect() }.named()
 }
 
 #[cfg(test)]
@@ -216,5 +252,28 @@ mod tests {
         assert_eq!(lines(&config).len(), 3, "credentials lie in there, too");
         let home = ["a", "b", "c"].map(|name| denied(&format!("/home/ada/{name}"), Read, None));
         assert_eq!(lines(&home).len(), 3);
+    }
+
+    #[test]
+    fn the_command_is_one_that_wanted_it_and_the_others_are_counted() {
+        use Wanted::{Read, Write};
+        let by = |command, one: Denied| Denied { command: Some(command), ..one };
+        let who = |denied: &[Denied]| {
+            let all = proposals(denied, &|_| true, Path::new("/home/ada"), Path::new("/home/ada/project"));
+            all.iter().map(|one| (one.command, one.commands_more)).collect::<Vec<_>>()
+        };
+        let mixed = [by(3, denied("/srv/x", Read, None)), by(9, denied("/srv/x", Write, None))];
+        assert_eq!(who(&mixed), [(Some(9), 0)], "who only read it is not the one that could not write");
+        let several = ["c", "a", "b"].map(|name| denied(&format!("/srv/data/set/{name}"), Read, None));
+        let several: Vec<Denied> = several.into_iter().zip(4..).map(|(one, command)| by(command, one)).collect();
+        assert_eq!(who(&several), [(Some(4), 2)], "the first is named, whatever its path");
+    }
+
+    #[test]
+    fn what_one_reason_keeps_closed_is_told_once() {
+        let keys = ["a", "b", "c"].map(|name| denied(&format!("/home/ada/.ssh/{name}"), Wanted::Read, Some("keys")));
+        assert_eq!(lines(&keys), ["closed /home/ada/.ssh"]);
+        let other = denied("/home/ada/.ssh/d", Wanted::Read, Some("another reason"));
+        assert_eq!(lines(&[&keys[..], &[other]].concat()), ["closed /home/ada/.ssh", "closed /home/ada/.ssh/d"]);
     }
 }

@@ -4,6 +4,7 @@
 //! Invariants: what is said of a path is read from the layout that the jail is composed of; no rule is proposed that would
 //! open what stays closed, or that would change nothing.
 
+use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ pub struct Reasons {
     belay: PathBuf,
     settings: PathBuf,
     is_apart: bool,
-    guarded: Vec<PathBuf>,
+    guarded: HashSet<PathBuf>,
 }
 
 /// A path that a command was refused.
@@ -71,25 +72,35 @@ impl Reasons {
             belay: belay.to_owned(),
             settings: den.settings.clone(),
             is_apart: !policy.kept.is_empty(),
-            guarded: Vec::new(),
+            guarded: HashSet::new(),
         })
     }
 
-    /// Whether a rule or a flag names exactly this path.
+    /// Whether a flag or a rule names this path of the workspace, or a directory around it; the workspace itself is
+    /// named by a flag alone.
     pub(crate) fn is_named(&self, path: &Path) -> bool {
-        self.flags.iter().any(|(flag, _)| flag == path) || self.rule(path).is_some()
+        let is_flagged = |path: &Path| self.flags.iter().any(|(flag, _)| flag == path);
+        let inside = path.ancestors().take_while(|above| *above != self.workspace);
+        let mut inside = inside.filter(|above| above.starts_with(&self.workspace));
+        inside.any(|above| is_flagged(above) || self.rule(above).is_some()) || is_flagged(&self.workspace)
     }
 
-    /// Files of the workspace that can only be read, whatever the rules say.
-    pub(crate) fn guard(&mut self, files: Vec<PathBuf>) {
-        self.guarded = files;
+    /// Whether a flag names something beneath this path.
+    pub(crate) fn is_named_within(&self, path: &Path) -> bool {
+        self.flags.iter().any(|(flag, _)| flag.starts_with(path))
+    }
+
+    /// Files of the workspace, and directories with all that is in them, that can only be read, whatever the rules say.
+    pub(crate) fn guard(&mut self, paths: Vec<PathBuf>) {
+        self.guarded = paths.into_iter().collect();
     }
 
     fn see(&self, path: &Path) -> Seen {
         let seen = self.sight.see(path);
-        match seen.access == Access::Write && self.guarded.contains(&seen.path) {
-            true => Seen { access: Access::Read, grant: Some(seen.path.clone()), ..seen },
-            false => seen,
+        let is_writable = seen.access == Access::Write && !self.guarded.is_empty();
+        match is_writable.then(|| seen.path.ancestors().find(|above| self.guarded.contains(*above))).flatten() {
+            Some(guarded) => Seen { access: Access::Read, grant: Some(guarded.to_owned()), ..seen.clone() },
+            None => seen,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which snapshots go, and when.
 //!
 //! Never by a rule: the newest of a workspace, pre-run snapshots unless `delete_initial` is set, and those that
-//! a rollback under way needs. Labelled and safety snapshots go last.
+//! a rollback under way, the next undo or the next redo needs. Labelled and safety snapshots go last.
 
 use std::collections::HashSet;
 
@@ -68,11 +68,17 @@ pub(crate) enum Worth {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
     pub(crate) delete_initial: bool,
-    /// Ids that a rollback under way needs.
+    /// Ids that a rollback under way, the next undo or the next redo needs.
     pub(crate) needed: HashSet<String>,
 }
 
 impl Terms {
+    pub(crate) fn of(home: &crate::home::Home, workspace: &str, timeline: &Timeline, initial: bool) -> Result<Terms> {
+        let mut needed = needed(home, workspace)?;
+        needed.extend(timeline.ways_back().into_iter().map(|(_, snapshot)| snapshot.id.clone()));
+        Ok(Terms { delete_initial: initial, needed })
+    }
+
     pub(crate) fn worth(&self, timeline: &Timeline, snapshot: &Snapshot) -> Worth {
         let is_latest = timeline.latest().is_some_and(|latest| latest.id == snapshot.id);
         let is_initial = snapshot.kind == Kind::PreRun && !self.delete_initial;
@@ -175,7 +181,7 @@ impl Workspace<'_> {
     /// Deletes snapshots by id, whatever the rules say, and frees what nothing needs any more.
     pub fn delete(&self, ids: &[String]) -> Result<Pruned> {
         let timeline = self.timeline()?;
-        let needed = self.terms()?.needed;
+        let needed = needed(self.home, &self.id)?;
         for id in ids {
             if timeline.get(id).is_none() {
                 return Err(Error::UnknownSnapshot { name: id.clone(), nearest: Vec::new() });
@@ -194,20 +200,24 @@ impl Workspace<'_> {
         Ok(Pruned { deleted, freed_bytes })
     }
 
-    /// Snapshots of a backend that are more than so many: the oldest first, and none that no rule deletes.
-    pub(crate) fn beyond_count(&self, backend: Backend, kept: usize) -> Result<Vec<String>> {
+    /// Snapshots of a backend that are more than so many: the oldest first, and none that no rule deletes, or that is
+    /// older than `since`.
+    pub(crate) fn beyond_count(&self, backend: Backend, kept: usize, since: Option<Timestamp>) -> Result<Vec<String>> {
         let timeline = self.timeline()?;
         let terms = self.terms()?;
         let of_backend = || timeline.snapshots().iter().filter(|snapshot| snapshot.backend == backend);
         let over = of_backend().count().saturating_sub(kept);
-        let may_go =
-            of_backend().filter(|snapshot| !matches!(terms.worth(&timeline, snapshot), Worth::Never | Worth::Named));
+        let stays = |snapshot: &Snapshot| {
+            since.is_some_and(|since| snapshot.created_at < since)
+                || matches!(terms.worth(&timeline, snapshot), Worth::Never | Worth::Named)
+        };
+        let may_go = of_backend().filter(|snapshot| !stays(snapshot));
         Ok(may_go.take(over).map(|snapshot| snapshot.id.clone()).collect())
     }
 
     pub(crate) fn terms(&self) -> Result<Terms> {
         let delete_initial = self.settings.flag("snapshots.retention.delete_initial");
-        Ok(Terms { delete_initial, needed: needed(self.home, &self.id)? })
+        Terms::of(self.home, &self.id, &*self.timeline()?, delete_initial)
     }
 }
 

@@ -17,6 +17,7 @@ mod held;
 mod journal;
 mod links;
 mod lost;
+mod outskirts;
 mod passers;
 mod progress;
 mod record;
@@ -62,6 +63,8 @@ pub(crate) use wire::{read_frame, write_text};
 enum Wake {
     /// Something happened in the run.
     Events(Vec<Event>),
+    /// Something happened in a directory outside of the workspace that the run may write; which of them.
+    Outside(usize, Vec<Event>),
     /// A client asks for something.
     Request(u64, Request),
     /// A client is gone.
@@ -72,6 +75,8 @@ enum Wake {
     ChildStopped(Instant),
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
+    /// Who holds commands for their snapshots stands there, or no more.
+    Gate(belay_trace::GateNews),
     /// A jail refused a call.
     Refused(refusals::Refusal),
     /// What a storm deleted is back; or why not all of it.

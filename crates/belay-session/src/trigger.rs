@@ -167,13 +167,13 @@ impl Triggers {
         self.rules.before_git
     }
 
-    /// What to take before a command that is held goes on; its process becomes it afterwards.
-    pub fn held(&mut self, pid: u32, argv: &[Raw]) -> Option<Ask> {
-        if !self.rules.before_git || !destroys(argv) {
+    /// What to take before a command that is held goes on; its process becomes it afterwards. Without words it may be anything.
+    pub fn held(&mut self, pid: u32, argv: Option<&[Raw]>) -> Option<Ask> {
+        if !self.rules.before_git || !argv.is_none_or(destroys) {
             return None;
         }
         self.held.insert(pid);
-        let why = format!("before {}", words::said(argv));
+        let why = format!("before {}", argv.map_or_else(|| "git".to_owned(), words::said));
         let ask = Ask { before: true, held: Some(pid), ..Ask::new(Kind::Auto, None, why) };
         self.asked(std::slice::from_ref(&ask));
         Some(ask)

@@ -17,7 +17,7 @@ use crate::native::Held;
 use crate::objects::{KeyMap, LOCK, Store};
 
 /// Of the snapshots and paths that one damage affects, this many are named; the rest is counted.
-const AFFECTS_MAX: usize = 1000;
+const AFFECTS_MAX: usize = 100_000;
 
 /// What to check.
 pub struct VerifyOptions<'a> {
@@ -36,7 +36,7 @@ pub struct Damage {
     pub detail: String,
     /// The objects that cannot be read any more.
     pub objects: Vec<Hash>,
-    /// Snapshots (by manifest key) and the paths in them that need what is damaged; the first thousand of them.
+    /// Snapshots (by manifest key) and the paths in them that need what is damaged; the first hundred thousand of them.
     pub affects: Vec<(Hash, Vec<u8>)>,
     /// How many there are.
     pub affected: u64,

@@ -44,7 +44,7 @@ pub use file::{
     punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
-pub use gate::{Gate, Knock};
+pub use gate::{Gate, GatePlan, Knock, Members};
 pub use handle::{Handle, Located, handle_of, open_handle, path_of};
 pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};

@@ -41,8 +41,43 @@ pub(crate) fn workspace_here(context: &Context<'_>, home: &Home) -> Option<Strin
 pub(crate) fn denied(denied: &Denied) -> String {
     let call = printable(denied.call.as_bytes());
     let path = denied.path.as_ref().map(|path| format!(" {}", printable(path.bytes()))).unwrap_or_default();
-    let word = if denied.count > 1 { format!("refused {} times", denied.count) } else { "refused".to_owned() };
-    format!("{word}: {call}{path} ({})", std::io::Error::from_raw_os_error(denied.errno))
+    format!("{}: {call}{path} ({})", refused(denied.count), reason(denied.errno))
+}
+
+/// So many refusals of one command for one reason, in words: what it was refused most of, and how many paths there were.
+pub(crate) fn denied_together(all: &[Denied]) -> String {
+    let count = all.iter().map(|one| one.count).sum();
+    let paths: Vec<&[u8]> = all.iter().filter_map(|one| one.path.as_ref()).map(Raw::bytes).collect();
+    let directory = paths.iter().copied().reduce(|one, other| common(one, other)).unwrap_or_default();
+    let end = directory.iter().rposition(|byte| *byte == b'/').unwrap_or(0).max(1).min(directory.len());
+    let (paths, place) = (quantity::count(paths.len() as u64, "path"), printable(&directory[..end]));
+    format!("{}: {paths} in {place} ({})", refused(count), reason(all.first().map_or(0, |one| one.errno)))
+}
+
+fn common<'a>(one: &'a [u8], other: &[u8]) -> &'a [u8] {
+    let same = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    &one[..same]
+}
+
+fn refused(count: u64) -> String {
+    if count > 1 { format!("refused {} times", quantity::grouped(count)) } else { "refused".to_owned() }
+}
+
+/// What the kernel said, without its number.
+fn reason(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// Who was refused something, in words.
+pub(crate) fn asker(one: &Proposal, max: usize) -> String {
+    let Some(number) = one.command else { return String::new() };
+    let words = if one.argv.is_empty() { String::new() } else { format!(" {}", command_line(&one.argv, max)) };
+    let more = match one.commands_more {
+        0 => String::new(),
+        more => format!(" and {}", quantity::count(more, "more command")),
+    };
+    format!(" (#{number}{words}{more})")
 }
 
 /// What of a refused path is to be said, and the rule that would allow it or why there is none.
@@ -68,6 +103,17 @@ pub(crate) fn proposal(one: &Proposal) -> (String, String) {
 /// A storm of deletions and what became of it, in words.
 pub(crate) fn storm(storm: &Storm) -> String {
     let deleted = quantity::count(storm.deleted, "path");
+    if let Some(outside) = &storm.outside {
+        let became = match storm.decision {
+            Decision::Held => "the run is held",
+            Decision::Noted => "the run went on",
+            Decision::Allowed => "somebody let it go on",
+            Decision::Undone => "what deleted them was ended, and the rest of the run went on",
+            Decision::Stopped => "the run was stopped",
+        };
+        let place = printable(outside.bytes());
+        return format!("{deleted} in {place} were deleted at once, which no snapshot holds: {became}");
+    }
     let became = match storm.decision {
         Decision::Held => "the run is held",
         Decision::Noted => "the run went on",

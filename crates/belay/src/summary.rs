@@ -32,9 +32,11 @@ pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
     // The terminal may be in raw mode, where a line ends with both.
     let line = prose(&format!("belay: {}", past::storm(storm)), INDENT);
     context.ui.tell(format_args!("\r{line}\r"));
-    if is_question {
+    if is_question && storm.outside.is_some() {
+        context.ui.tell("       a  allow it and go on    u  end what deletes and go on    s  stop the run\r");
+    } else if is_question {
         context.ui.tell("       a  allow it and go on    u  undo it and go on    s  undo it and stop\r");
-    } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) {
+    } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) && storm.outside.is_none() {
         let hint = format!("`belay restore {} PATH` brings them back", printable(storm.snapshot.as_bytes()));
         context.ui.hint(format_args!("{hint}\r"));
     }
@@ -220,11 +222,7 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     let (ui, dim) = (context.ui, style::DIM);
     for one in farewell.denied.iter().take(DENIED_MAX) {
         let (what, rule) = past::proposal(one);
-        let who = one.command.map(|number| match one.argv.is_empty() {
-            true => format!(" (#{number})"),
-            false => format!(" (#{number} {})", past::command_line(&one.argv, COMMAND_MAX / 2)),
-        });
-        let line = format!("Refused: {what}{}; {rule}", who.unwrap_or_default());
+        let line = format!("Refused: {what}{}; {rule}", past::asker(one, COMMAND_MAX / 2));
         ui.say(format_args!("{dim}{}{dim:#}", prose(&line, INDENT)));
     }
     let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;

@@ -1567,7 +1567,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__forget)
-            opts="-y -C -q -h --everywhere --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            opts="-y -C -q -h --everywhere --consoles --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3853,7 +3853,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__delete)
-            opts="-n -y -C -q -h --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            opts="-f -n -y -C -q -h --force --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

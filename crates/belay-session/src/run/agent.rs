@@ -92,6 +92,16 @@ impl Helpers {
         self.0.lock().expect("no holder panics").contains(&pid)
     }
 
+    /// Takes one in.
+    pub(super) fn add(&self, pid: u32) {
+        self.change(|pids| pids.push(pid));
+    }
+
+    /// Forgets one that is gone.
+    pub(super) fn remove(&self, pid: u32) {
+        self.change(|pids| pids.retain(|other| *other != pid));
+    }
+
     fn change(&self, change: impl FnOnce(&mut Vec<u32>)) {
         change(&mut self.0.lock().expect("no holder panics"));
     }
@@ -219,9 +229,9 @@ impl Desk {
         // It holds the connection open as long as it is there.
         drop(command);
         let pid = child.id();
-        self.helpers.change(|pids| pids.push(pid));
+        self.helpers.add(pid);
         let ended = child.wait();
-        self.helpers.change(|pids| pids.retain(|other| *other != pid));
+        self.helpers.remove(pid);
         let _ = stream.shutdown(std::net::Shutdown::Both);
         ended.map(drop)
     }
@@ -259,14 +269,14 @@ pub(super) fn carry_out(mut command: Command, helpers: &Helpers) -> io::Result<A
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let pid = child.id();
-    helpers.change(|pids| pids.push(pid));
+    helpers.add(pid);
     let heard = hear(&mut child);
     if heard.is_err() {
         // It is past its time, or nobody can hear it any more.
         let _ = child.kill();
     }
     let status = child.wait();
-    helpers.change(|pids| pids.retain(|other| *other != pid));
+    helpers.remove(pid);
     let ([out, err], status) = (heard?, status?);
     let cut = out.len() >= TEXT_BYTES_MAX || err.len() >= TEXT_BYTES_MAX;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);

@@ -6,10 +6,9 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use belay_event::SnapshotTaken;
+use belay_event::{At, Event, SnapshotTaken, What};
 use belay_trace::Tracer;
 
-use super::links::Name;
 use super::record::RunRecord;
 use crate::backend::BackendChoice;
 use crate::record::{Cause, Kind, Origin, Pool, Snapshot};
@@ -25,6 +24,9 @@ pub(super) struct Job {
     /// What will be unknown again if this fails.
     owed: Vec<Vec<u8>>,
 }
+
+/// A name of a file that has several: its device and number, and the path.
+type Name = (u64, u64, Vec<u8>);
 
 /// A snapshot that was taken, or not.
 pub(super) struct Done {
@@ -78,6 +80,8 @@ impl Done {
 pub(super) struct Captures {
     queue: VecDeque<Ask>,
     is_busy: bool,
+    /// When the one that is being taken began, and what changed since.
+    taking: Option<(At, u64)>,
     /// The last snapshot of this run, if changes were watched since before it began.
     base: Option<String>,
     owed: Vec<Vec<u8>>,
@@ -101,6 +105,20 @@ impl Captures {
     /// Whether one of this kind waits.
     pub(super) fn asks_for(&self, kind: Kind) -> bool {
         self.queue.iter().any(|ask| ask.kind == kind)
+    }
+
+    /// Takes down when the one that is being taken began: everything before is in it.
+    pub(super) fn began(&mut self, at: At) {
+        self.taking = Some((at, 0));
+    }
+
+    /// Takes in an event: a change while a snapshot is taken may be in it, or in part, or not.
+    pub(super) fn observe(&mut self, event: &Event) {
+        if let (Some((began, changes)), What::File(_)) = (&mut self.taking, &event.what)
+            && event.at >= *began
+        {
+            *changes += 1;
+        }
     }
 
     /// What to take next, if nothing is being taken.
@@ -132,6 +150,7 @@ impl Captures {
     /// Takes in what came of a job; `watched` says whether changes were watched when it began.
     pub(super) fn done(&mut self, done: Done, watched: bool) -> SnapshotTaken {
         self.is_busy = false;
+        let meanwhile = self.taking.take().map_or(0, |(_, changes)| changes);
         let by_dirty_set = done.job.dirty.is_some();
         match &done.result {
             Ok(snapshot) => self.base = watched.then(|| snapshot.id.clone()),
@@ -154,6 +173,7 @@ impl Captures {
             command: ask.command,
             root: snapshot.as_ref().map(|snapshot| snapshot.root.to_hex()),
             gaps: snapshot.as_ref().map_or(0, |snapshot| snapshot.gaps),
+            meanwhile,
             snapshot: snapshot.map(|snapshot| snapshot.id),
             failed,
         }
@@ -212,6 +232,8 @@ impl Job {
 
 #[cfg(test)]
 mod tests {
+    use belay_event::{Action, FileChange};
+
     use super::*;
 
     fn ask(kind: Kind, command: u64) -> Ask {
@@ -235,6 +257,28 @@ mod tests {
         captures.ask(ask(Kind::Auto, 1));
         captures.ask(Ask { before: true, ..ask(Kind::Git, 2) });
         assert_eq!(captures.next(None).map(|job| job.ask.command), Some(Some(2)));
+    }
+
+    #[test]
+    fn what_changes_while_one_is_taken_is_counted_and_nothing_else() {
+        let change = |at: i128| {
+            let path = belay_event::Raw::from(&b"f"[..]);
+            let change = FileChange { action: Action::Modified, path, to: None, dir: false, size: None, by: None };
+            Event::new(At::from_unix_nanos(at), What::File(change))
+        };
+        let mut captures = Captures::default();
+        captures.observe(&change(5));
+        captures.ask(ask(Kind::Idle, 1));
+        let job = captures.next(None).expect("something was asked for");
+        captures.began(At::from_unix_nanos(10));
+        [9, 10, 11].into_iter().for_each(|at| captures.observe(&change(at)));
+        let done = |job| Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5 };
+        assert_eq!(captures.done(done(job), true).meanwhile, 2);
+        captures.observe(&change(12));
+        captures.ask(ask(Kind::Idle, 1));
+        let job = captures.next(None).expect("something was asked for");
+        captures.began(At::from_unix_nanos(20));
+        assert_eq!(captures.done(done(job), true).meanwhile, 0);
     }
 
     #[test]

@@ -143,9 +143,12 @@ fn kin_of(thread: u32) -> (u32, Option<u32>) {
 
 impl Supervisor<'_> {
     /// Hides and protects again what somebody outside replaced; until then it stood open.
-    pub(super) fn mend_covers(&mut self) {
+    ///
+    /// Files with names elsewhere are looked at some at a time, unless all of them are asked for: there may be many.
+    pub(super) fn mend_covers(&mut self, all: bool) {
         let Some(mending) = &mut self.mending else { return };
-        let whys: Vec<String> = match mending.covers.mend() {
+        let mended = if all { mending.covers.mend_all() } else { mending.covers.mend() };
+        let whys: Vec<String> = match mended {
             Ok(replaced) => replaced.iter().map(|path| reopened(path)).collect(),
             Err(error) => {
                 vec![format!("what was replaced from outside stands open to the command: {}", chain_of(&error))]

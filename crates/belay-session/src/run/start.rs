@@ -18,13 +18,13 @@ use belay_trace::{Engine, Options, Tracer};
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
 use super::denials::{self, Watch};
-use super::links::{self, Links};
+use super::links::{Links, Names, Opened};
 use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
-use super::{Wake, console, journal, refusals};
+use super::{Wake, console, journal, outskirts, refusals};
 use crate::error::{Error, Result};
 use crate::reasons::Reasons;
 use crate::workspace::Work;
@@ -90,6 +90,18 @@ struct Confined {
     asks_first: bool,
     /// Whether what is written to the workspace is kept apart.
     is_apart: bool,
+    /// The directories beside it that can be written.
+    outskirts: Vec<PathBuf>,
+}
+
+impl Opened for Reasons {
+    fn opens(&self, path: &Path) -> bool {
+        self.is_named(path)
+    }
+
+    fn opens_within(&self, path: &Path) -> bool {
+        self.is_named_within(path)
+    }
 }
 
 impl Supervisor<'_> {
@@ -129,20 +141,7 @@ impl Supervisor<'_> {
     /// The pre-run snapshot, the tracer, the journal and the birth of the command take their time beside each other.
     fn prepare(&mut self, tree: Option<&Tree>, degraded: &mut Vec<Degraded>) -> Result<Option<Born>> {
         let settings = self.workspace.settings();
-        let options = Options {
-            workspace: self.workspace.path().to_owned(),
-            exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
-            // What is written to a layer is nowhere in the directory.
-            files: !self.workspace.is_layered()
-                && !self.record.confinement.ephemeral
-                && !settings.flag("tracing.disable_files"),
-            engine: match settings.choice("tracing.engine") {
-                "unprivileged" => Engine::Unprivileged,
-                "privileged" => Engine::Privileged,
-                _ => Engine::Best,
-            },
-            group: tree.and_then(Tree::group),
-        };
+        let options = self.watching(tree);
         let wakes = self.wakes.clone();
         // A loop that has ended needs no events.
         let sink = Box::new(move |events| drop(wakes.send(Wake::Events(events))));
@@ -155,18 +154,18 @@ impl Supervisor<'_> {
         let work = Work { progress: &progress, stop: self.stop };
         let watches = tree.is_some() && self.watches_by_kernel();
         let (tracer, journal, taken, born, denials) = std::thread::scope(|scope| {
-            let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
+            let (name, named) = std::sync::mpsc::channel();
+            let tracer =
+                scope.spawn(move || Tracer::prepare_naming(&options, sink, |pid| name.send(pid).unwrap_or(())));
             let denials = watches.then(|| scope.spawn(denials::load));
             let saved = scope.spawn(|| record.save(workspace.home().disk(), true));
             let journal = scope.spawn(|| journal::create(workspace.home(), record));
             let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, work)));
             // By this thread, since the command ends with the one that bore it. Where the system lets only ancestors trace unasked,
             // it must know its tracer; root may trace whom it likes.
-            let bear = |tracer| cradle.as_ref().map(|(tree, streams)| this.bear(tree, streams, tracer));
-            let early = if belay_sys::is_root() { bear(None) } else { None };
+            let pid = if belay_sys::is_root() { None } else { named.recv().ok().flatten() };
+            let born = cradle.as_ref().map(|(tree, streams)| this.bear(tree, streams, pid));
             let tracer = tracer.join().expect("a tracer does not panic");
-            let pid = tracer.as_ref().ok().and_then(Tracer::tracer_pid);
-            let born = early.or_else(|| bear(pid));
             let saved = saved.join().expect("a record does not panic");
             let journal = journal.join().expect("a journal does not panic");
             let denials = denials.map(|denials| denials.join());
@@ -196,10 +195,32 @@ impl Supervisor<'_> {
         Ok(born)
     }
 
+    /// What is watched of the run, and how.
+    fn watching(&self, tree: Option<&Tree>) -> Options {
+        let settings = self.workspace.settings();
+        Options {
+            workspace: self.workspace.path().to_owned(),
+            exec: !settings.flag("tracing.disable_exec") && tree.is_some(),
+            // What is written to a layer is nowhere in the directory.
+            files: !self.workspace.is_layered()
+                && !self.record.confinement.ephemeral
+                && !settings.flag("tracing.disable_files"),
+            engine: match settings.choice("tracing.engine") {
+                "unprivileged" => Engine::Unprivileged,
+                "privileged" => Engine::Privileged,
+                _ => Engine::Best,
+            },
+            group: tree.and_then(Tree::group),
+        }
+    }
+
     /// Without the snapshot to come back to, nothing is run.
     fn begin_from(&mut self, taken: Option<Done>, degraded: &mut Vec<Degraded>) -> Result<()> {
         let Some(mut done) = taken else { return Ok(()) };
-        self.linked = done.take_linked();
+        let linked = done.take_linked();
+        if let Some(snapshot) = done.snapshot() {
+            self.linked = Names::seen_by(self.workspace, snapshot, linked);
+        }
         let id = done.id().map(str::to_owned);
         if id.is_none() && self.stop.load(Ordering::SeqCst) {
             return Err(Error::RunInterrupted);
@@ -249,8 +270,9 @@ impl Supervisor<'_> {
         let Born { mut held, isolation, confined, .. } = born;
         let kernel = self.denials_by_kernel.take();
         if let Some(mut confined) = confined {
-            let guarded_max = if isolation == Isolation::Jail { links::GUARDED_MAX } else { 0 };
-            self.guard_links(&mut held, &mut confined, guarded_max, degraded)?;
+            self.guard_links(&mut held, &mut confined, isolation == Isolation::Jail, degraded)?;
+            let like = self.watching(Some(tree));
+            self.watch_outskirts(std::mem::take(&mut confined.outskirts), &like, degraded);
             let mut watch = Watch::new(Arc::new(confined.reasons), kernel, confined.asks_first);
             if isolation != Isolation::Jail || watch.begin(held.pid()).is_err() {
                 watch.give_up();
@@ -283,16 +305,14 @@ impl Supervisor<'_> {
         &mut self,
         held: &mut HeldCommand,
         confined: &mut Confined,
-        guarded_max: usize,
+        can_guard: bool,
         degraded: &mut Vec<Degraded>,
     ) -> Result<()> {
         let names = std::mem::take(&mut self.linked);
         if confined.is_apart {
             return Ok(());
         }
-        let Links { mut guarded, told } = Links::leading_out(self.workspace.path(), &names, guarded_max);
-        // A rule or a flag which names one of them wins.
-        guarded.retain(|path| !confined.reasons.is_named(path));
+        let Links { guarded, told } = Links::leading_out(self.workspace.path(), names, can_guard, &confined.reasons)?;
         held.guard(&guarded).map_err(|error| Error::Confinement { why: crate::error::chain_of(&error) })?;
         confined.reasons.guard(guarded);
         degraded.extend(told);
@@ -314,7 +334,12 @@ impl Supervisor<'_> {
         policy.tells_paths = wanted.denials && !self.watches_by_kernel();
         let home = self.workspace.home().path();
         let reasons = Reasons::under(&policy, wanted, &self.den, home, self.workspace.path())?;
-        let confined = Confined { reasons, asks_first: policy.tells_paths, is_apart: !policy.kept.is_empty() };
+        let confined = Confined {
+            reasons,
+            asks_first: policy.tells_paths,
+            is_apart: !policy.kept.is_empty(),
+            outskirts: outskirts::of(&policy, self.workspace.path()),
+        };
         let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
         let command = Command { argv: child.argv, env: child.env, cwd: &cwd, stdio, tracer: child.tracer };

@@ -56,13 +56,19 @@ struct Deletion {
     command: Option<u64>,
 }
 
-struct Held {
+pub(super) struct Held {
     storm: Storm,
     paths: Vec<Vec<u8>>,
     /// The processes that may delete.
     deleters: Vec<u32>,
     /// What is being done about it.
     decided: Option<Decision>,
+}
+
+impl Held {
+    pub(super) fn new(storm: Storm, paths: Vec<Vec<u8>>, deleters: Vec<u32>) -> Held {
+        Held { storm, paths, deleters, decided: None }
+    }
 }
 
 impl Deletions {
@@ -118,9 +124,13 @@ impl Deletions {
 
     /// The process that deletes; where nobody can tell, those that began when it did.
     fn deleters(&self) -> Vec<u32> {
-        let first = self.recent.front().map_or(i128::MAX, |one| one.at.unix_nanos());
-        let since = first.saturating_sub(self.window.as_nanos() as i128);
-        let is_suspect = |command: u64, began: At| match self.by {
+        self.recent.front().map_or_else(Vec::new, |first| self.began_since(first.at, self.by))
+    }
+
+    /// The process of a command, or those that began about then.
+    pub(super) fn began_since(&self, first: At, by: Option<u64>) -> Vec<u32> {
+        let since = first.unix_nanos().saturating_sub(self.window.as_nanos() as i128);
+        let is_suspect = |command: u64, began: At| match by {
             Some(by) => command == by,
             None => began.unix_nanos() >= since,
         };
@@ -129,6 +139,21 @@ impl Deletions {
             .filter(|(command, (_, began))| is_suspect(**command, *began))
             .map(|(_, (pid, _))| *pid)
             .collect()
+    }
+
+    /// Whether a storm is held.
+    pub(super) fn is_holding(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// Whether storms are held at all.
+    pub(super) fn holds(&self) -> bool {
+        self.answer != Unattended::Note
+    }
+
+    /// Holds one.
+    pub(super) fn hold(&mut self, held: Held) {
+        self.held = Some(held);
     }
 
     /// Whether there are so many that it is worth a look what they are.
@@ -163,7 +188,7 @@ impl Supervisor<'_> {
         let paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
         let decision = if is_held { Decision::Held } else { Decision::Noted };
         let command = self.deletions.by;
-        let storm = Storm { deleted: paths.len() as u64, snapshot: snapshot.id, command, decision };
+        let storm = Storm { deleted: paths.len() as u64, snapshot: snapshot.id, command, decision, outside: None };
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm.clone()));
         // Whatever is decided, what is left at this moment can be come back to.
@@ -172,7 +197,7 @@ impl Supervisor<'_> {
             self.deletions.passed.insert(command);
             return;
         }
-        self.deletions.held = Some(Held { storm, paths, deleters, decided: None });
+        self.deletions.hold(Held::new(storm, paths, deleters));
         self.without_a_person();
     }
 
@@ -275,11 +300,13 @@ impl Supervisor<'_> {
     fn let_go(&mut self, decision: Decision) {
         let Some(held) = self.deletions.held.take() else { return };
         let storm = Storm { decision, ..held.storm };
-        let command = storm.command;
+        let (command, is_outside) = (storm.command, storm.outside.is_some());
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm));
-        if matches!(decision, Decision::Noted | Decision::Allowed) {
-            self.deletions.passed.insert(command);
+        match decision {
+            Decision::Noted | Decision::Allowed if is_outside => self.outskirts.let_pass(),
+            Decision::Noted | Decision::Allowed => drop(self.deletions.passed.insert(command)),
+            _ => {}
         }
         match decision {
             Decision::Stopped => self.kill_still("delete storm"),
@@ -290,7 +317,7 @@ impl Supervisor<'_> {
     }
 
     /// Holds the run still on our own account; false if it does not stop.
-    fn hold_still(&mut self) -> bool {
+    pub(super) fn hold_still(&mut self) -> bool {
         let is_still = match &mut self.tree {
             Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
             tree => tree.is_some(),

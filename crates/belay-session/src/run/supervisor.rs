@@ -20,6 +20,7 @@ use super::console::Recent;
 use super::control::Control;
 use super::denials::Watch;
 use super::held::Holds;
+use super::outskirts::Outskirts;
 use super::passers::Passers;
 use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
@@ -65,10 +66,11 @@ pub(super) struct Supervisor<'w> {
     pub(super) helpers: Helpers,
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
+    pub(super) outskirts: Outskirts,
     pub(super) commands: Commands,
     pub(super) mending: Option<Mending>,
-    /// Files of the workspace with several names, before the run.
-    pub(super) linked: Vec<super::links::Name>,
+    /// Names of the workspace before the run, of files that may have others elsewhere.
+    pub(super) linked: super::links::Names,
     pub(super) denials: Option<Watch>,
     /// Loaded beside other work, and not yet told what to watch.
     pub(super) denials_by_kernel: Option<belay_trace::Denials>,
@@ -137,9 +139,10 @@ impl<'w> Supervisor<'w> {
             helpers,
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
+            outskirts: Outskirts::new(workspace.settings()),
             commands: Commands::default(),
             mending: None,
-            linked: Vec::new(),
+            linked: super::links::Names::default(),
             denials: None,
             denials_by_kernel: None,
             tree: None,
@@ -216,6 +219,7 @@ impl<'w> Supervisor<'w> {
     fn wake(&mut self, wake: Wake) {
         match wake {
             Wake::Events(events) => self.observed(events),
+            Wake::Outside(place, events) => self.outskirts.observe(place, &events),
             Wake::Request(client, request) => self.asked(client, request),
             Wake::Gone(client) => {
                 self.thaw(client, None);
@@ -227,6 +231,7 @@ impl<'w> Supervisor<'w> {
             Wake::ChildExited => self.is_over = true,
             Wake::ChildStopped(at) => self.stopped(at),
             Wake::Held(held) => self.held(held),
+            Wake::Gate(news) => self.gate_changed(news),
             Wake::Taken(done) => {
                 self.steps.taken(&done);
                 self.taken(*done);
@@ -240,9 +245,10 @@ impl<'w> Supervisor<'w> {
         if self.record.child.is_some() {
             self.reap();
         }
-        self.mend_covers();
+        self.mend_covers(false);
         self.watch_denials();
         self.watch_deletions();
+        self.watch_outside();
         let now = Instant::now();
         if self.stop.swap(false, Ordering::SeqCst) {
             self.stop("stopped", false);
@@ -273,6 +279,8 @@ impl<'w> Supervisor<'w> {
     fn take_next(&mut self) {
         let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            let now = self.now();
+            self.captures.began(now);
             if job.ask.kind == Kind::Tool {
                 self.steps.begun();
             }
@@ -306,10 +314,24 @@ impl<'w> Supervisor<'w> {
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }
+        self.outskirts.flush();
+        self.take_events();
+    }
+
+    /// Takes in every change of a file that already happened; commands may be late.
+    pub(super) fn see_changes(&mut self) {
+        if let Some(tracer) = &self.tracer {
+            tracer.hand_over();
+        }
+        self.take_events();
+    }
+
+    fn take_events(&mut self) {
         let waiting: Vec<Wake> = self.inbox.try_iter().collect();
         for wake in waiting {
             match wake {
                 Wake::Events(events) => self.observed(events),
+                Wake::Outside(place, events) => self.outskirts.observe(place, &events),
                 // We hold the other end ourselves.
                 other => drop(self.wakes.send(other)),
             }
@@ -325,7 +347,11 @@ impl<'w> Supervisor<'w> {
                 named.extend(self.holds.named(exec.pid, exec.command));
             }
             self.deletions.observe(event);
+            if matches!(event.what, What::Exit(_)) {
+                self.outskirts.command_ended();
+            }
             self.commands.observe(event);
+            self.captures.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
@@ -407,7 +433,7 @@ impl<'w> Supervisor<'w> {
         let held = self.frozen_by.len();
         if held > 0 {
             self.catch_up();
-            self.mend_covers();
+            self.mend_covers(true);
         }
         self.frozen_by.retain(|holder| *holder != client);
         if let Some(rewound) = rewound {

@@ -229,6 +229,11 @@ pub(super) struct Membership {
 }
 
 impl Membership {
+    /// The name of the control group that tells, if one does.
+    pub(super) fn group(&self) -> Option<&[u8]> {
+        self.group.as_deref()
+    }
+
     /// Whether it is.
     pub(super) fn has(&self, pid: u32) -> bool {
         let Some(group) = &self.group else { return self.descends(pid) };

@@ -114,7 +114,8 @@ fn print(context: &Context<'_>, verdict: &Verdict, bundle: bool) -> Result<()> {
     }
     if verdict.is_good() {
         let (run, events) = (printable(verdict.run.as_bytes()), count(verdict.events, "event"));
-        writeln!(out, "{good}good{good:#}: {run}, {events}, each as it was written")?;
+        let but = if verdict.erased > 0 { ", but for erased words" } else { "" };
+        writeln!(out, "{good}good{good:#}: {run}, {events}, each as it was written{but}")?;
     }
     let state = if verdict.closed { "closed" } else { "open: the run goes on, or nobody closed it" };
     writeln!(out, "state         {state}")?;
@@ -125,6 +126,9 @@ fn print(context: &Context<'_>, verdict: &Verdict, bundle: bool) -> Result<()> {
         None => "",
     };
     writeln!(out, "key           {} {whose}", verdict.public_key)?;
+    if verdict.erased > 0 {
+        writeln!(out, "erased        words of {}, by `belay forget`: signed", count(verdict.erased, "event"))?;
+    }
     if bundle {
         writeln!(out, "left out      {}", count(verdict.redacted, "event"))?;
     }

@@ -237,8 +237,7 @@ fn denied(out: &mut Out, all: &[Proposal], sight: &Sight) -> Result<()> {
     writeln!(out, "\n{heading}REFUSED{heading:#}")?;
     for one in all {
         let (what, rule) = past::proposal(one);
-        let who = one.command.map(|number| format!(" (#{number})")).unwrap_or_default();
-        writeln!(out, "{what}{who}; {rule}")?;
+        writeln!(out, "{what}{}; {rule}", past::asker(one, 0))?;
     }
     if !calls.is_empty() {
         let calls: Vec<String> = calls.into_iter().map(|call| printable(call.as_bytes())).collect();

@@ -155,6 +155,13 @@ fn many_refusals_are_few_events_and_repeats_are_counted() {
     let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("999 paths in [BASE]/many/of/them could not be read"), "{ran}");
     assert!(said.contains("--ro [BASE]/many/of/them allows it") && said.contains("and 201 paths more"), "{ran}");
+    // The log takes them together too, unless all is wanted.
+    let log = world.ok(&["log"]);
+    let told = format!("refused 999 times: 999 paths in {} (no such file or directory)", many.display());
+    assert!(log.contains(&told), "{log}");
+    assert!(log.contains("refused 300 times: ") && log.contains("/notes/one (no such file"), "{log}");
+    assert!(!log.contains("os error") && log.lines().count() < 30, "{log}");
+    assert!(world.ok(&["log", "--all"]).lines().count() > 1_000);
 }
 
 #[test]

@@ -281,6 +281,54 @@ fn layers_work_on_every_filesystem_and_blocks_are_shared_where_they_can_be() {
 }
 
 #[test]
+fn an_ordinary_user_works_apart_on_every_filesystem() {
+    use belay_testkit::{OrdinaryUser, SmallDisk};
+    if !has_namespaces() {
+        return;
+    }
+    let Some(user) = OrdinaryUser::find() else { return };
+    let elsewhere = user.directory();
+    let belay = user.copy_of(env!("CARGO_BIN_EXE_belay").as_ref(), elsewhere.path());
+    let size = 320 << 20;
+    let disks = [
+        ("ext4", SmallDisk::ext4(64 << 20)),
+        ("btrfs", SmallDisk::btrfs(size)),
+        ("xfs", SmallDisk::xfs(size)),
+        ("tmpfs", SmallDisk::tmpfs(64 << 20)),
+    ];
+    for (name, disk) in disks {
+        let Some(disk) = disk else { continue };
+        let base = disk.path().join("own");
+        std::fs::create_dir_all(base.join("ws/dir")).unwrap();
+        std::fs::write(base.join("ws/text"), LINES).unwrap();
+        std::fs::write(base.join("ws/dir/inner"), "i").unwrap();
+        ["", "ws", "ws/dir", "ws/text", "ws/dir/inner"].iter().for_each(|path| user.own(&base.join(path)));
+        for home in [base.join("home"), elsewhere.path().join(name)] {
+            let run = |words: &[&str]| {
+                let mut command = user.command(&belay, &base);
+                command.current_dir(base.join("ws")).env("BELAY_HOME", &home).args(words);
+                let output = command.output().expect("belay starts");
+                let said = String::from_utf8_lossy(&output.stderr).into_owned();
+                assert!(output.status.success(), "{name}: belay {words:?}: {said}");
+                String::from_utf8(output.stdout).expect("UTF-8")
+            };
+            let script = "sed -i s/9/nine/ text; rm -r dir; mkdir -p new/deep; echo n > new/deep/file; ln -s text link";
+            run(&["run", "-q", "--ephemeral", "--", "sh", "-ec", script]);
+            assert!(base.join("ws/dir/inner").exists() && !base.join("ws/new").exists(), "{name}");
+            run(&["review", "--all", "-y"]);
+            assert!(!base.join("ws/dir").exists() && base.join("ws/new/deep/file").exists(), "{name}");
+            run(&["undo", "-y"]);
+            run(&["fork", "alpha"]);
+            run(&["run", "-q", "--fork", "alpha", "--", "sh", "-ec", script]);
+            assert_eq!(run(&["compare", "alpha", "--name-only"]), "dir/inner\nlink\nnew/deep/file\ntext\n", "{name}");
+            run(&["pick", "alpha", "-y"]);
+            assert_eq!(std::fs::read_to_string(base.join("ws/text")).unwrap(), LINES.replace('9', "nine"), "{name}");
+            run(&["undo", "-y"]);
+        }
+    }
+}
+
+#[test]
 fn where_nothing_can_be_laid_over_a_directory_the_way_out_is_named() {
     if !has_namespaces() {
         return;

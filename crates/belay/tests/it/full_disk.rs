@@ -52,3 +52,34 @@ fn a_workspace_without_space_stays_as_it_is() {
     assert_eq!(belay(&mut world, &["rollback", "-y"]).code, 0);
     assert!(small.join("large").exists());
 }
+
+#[test]
+fn what_a_command_writes_drives_out_no_snapshot_from_before_its_run() {
+    if !crate::jailed::has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    std::fs::write(world.workspace.home().join("config.toml"), "snapshots.retention.budget = \"2MB\"\n").unwrap();
+    for number in 0..5_u8 {
+        let data: Vec<u8> = noise(200_000).into_iter().map(|byte| byte ^ (number * 37)).collect();
+        world.workspace.file("data", data);
+        world.ok(&["snapshot"]);
+    }
+    let ids = |world: &mut World| -> Vec<String> {
+        let all = world.json(&["snapshots"]);
+        all["snapshots"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let before = ids(&mut world);
+    assert_eq!(before.len(), 5, "{before:?}");
+    let script = "i=0; while [ $i -lt 12 ]; do head -c 400000 /dev/urandom > \"data$i\"; belay snapshot -q || exit 9; \
+                  rm \"data$i\"; i=$((i+1)); done";
+    let ran = world.belay(&["run", "--isolation", "jail", "--", "sh", "-c", script]);
+    assert_eq!(ran.code, 0, "{ran}");
+    let after = ids(&mut world);
+    for id in &before {
+        assert!(after.contains(id), "{id} is not in {after:?}");
+    }
+    assert!(after.len() < 5 + 1 + 12, "the run's own were thinned: {after:?}");
+    let pre_run = crate::running::records(&world)[0]["pre_run"].as_str().unwrap().to_owned();
+    assert!(after.contains(&pre_run));
+}

@@ -78,18 +78,8 @@ fn by_the_settings_a_storm_is_undone_and_the_run_stopped() {
 /// Runs a script at a terminal, and types `key` when the question is asked.
 fn decided(world: &mut World, key: &str, script: &str) -> Option<String> {
     let runs = records(world).len();
-    let template = world.command(&[]);
     let program = format!("{} run -- sh -c '{script}'", env!("CARGO_BIN_EXE_belay"));
-    let mut terminal = Command::new("script");
-    terminal.args(["-qec", &program, "/dev/null"]).current_dir(world.workspace.path());
-    for (name, value) in template.get_envs() {
-        match value {
-            Some(value) => terminal.env(name, value),
-            None => terminal.env_remove(name),
-        };
-    }
-    terminal.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let Ok(mut child) = terminal.spawn() else {
+    let Ok(mut child) = world.at_terminal(&program).spawn() else {
         skip("there is no script(1) to make a terminal with");
         return None;
     };
@@ -171,4 +161,38 @@ fn a_storm_leaves_a_snapshot_of_what_was_left_when_it_was_noticed() {
     let taken = events[storm..].iter().find(|event| event["event"] == "snapshot" && event["kind"] == "auto");
     let taken = taken.unwrap_or_else(|| panic!("no snapshot after the storm: {ran}"))["snapshot"].clone();
     assert_eq!(world.ok(&["cat", taken.as_str().unwrap(), "written"]), "new\n");
+}
+
+#[test]
+fn a_storm_in_a_directory_that_was_opened_is_held_and_what_the_run_made_there_is_none() {
+    if !crate::jailed::has_namespaces() {
+        return;
+    }
+    let mut world = world();
+    let shared = world.workspace.base().join("shared");
+    for number in 0..300 {
+        std::fs::create_dir_all(shared.join("old")).unwrap();
+        std::fs::write(shared.join(format!("old/{number}")), "").unwrap();
+    }
+    let shared_name = shared.to_str().unwrap().to_owned();
+    let run = |world: &mut World, action: &str, script: &str| {
+        let mut command = world.command(&["run", "--rw", &shared_name, "--", "sh", "-c", script]);
+        command.env("BELAY_ISOLATION__DELETE_STORM__ACTION", action).env("SHARED", &shared_name);
+        world.ran(command)
+    };
+    let build = format!("cd {shared_name}; mkdir b; for i in $(seq 500); do echo x > b/$i; done; rm -rf b; sleep 1");
+    let ran = run(&mut world, "undo", &build);
+    assert_eq!((ran.code, storms(&mut world).len()), (0, 0), "{ran}");
+    let noted = format!("rm -rf {shared_name}/old; sleep 1; echo on > went-on");
+    let ran = run(&mut world, "undo", &noted);
+    assert!(ran.code != 0 && ran.stderr.contains("delete storm"), "{ran}");
+    assert!(!world.has("went-on"), "{ran}");
+    let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("in [BASE]/shared were deleted at once, which no snapshot holds: the run was stopped"),
+        "{ran}"
+    );
+    let last = storms(&mut world).pop().expect("a storm");
+    assert_eq!((last["decision"].as_str(), last["outside"].as_str()), (Some("stopped"), Some(shared_name.as_str())));
+    assert!(world.has("src/1/1.rs"), "nothing of the workspace was touched");
 }

@@ -50,6 +50,21 @@ impl World {
         command
     }
 
+    /// A line for `sh`, not yet started, at a terminal of its own: keys go into its standard input, the screen comes out.
+    pub(crate) fn at_terminal(&self, line: &str) -> Command {
+        let template = self.command(&[]);
+        let mut terminal = Command::new("script");
+        terminal.args(["-qec", line, "/dev/null"]).current_dir(self.workspace.path());
+        for (name, value) in template.get_envs() {
+            match value {
+                Some(value) => terminal.env(name, value),
+                None => terminal.env_remove(name),
+            };
+        }
+        terminal.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
+        terminal
+    }
+
     /// Runs `belay` with these words.
     pub(crate) fn belay(&mut self, arguments: &[&str]) -> Ran {
         let command = self.command(arguments);

@@ -1,6 +1,6 @@
 //! The log as a tree: who started whom, what became of the files, and where the snapshots lie.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
@@ -88,6 +88,8 @@ struct Item {
 enum Shown {
     Command(u64),
     Note(String),
+    /// A path that the jail refused.
+    Refused(Denied),
     /// So many commands that are alike, from this number to that.
     Repeats {
         first: u64,
@@ -156,7 +158,7 @@ impl Tree {
                 {
                     first.count += again.count;
                     let item = self.beneath.get_mut(place).and_then(|items| items.get_mut(*at));
-                    item.expect("it was put there").what = Shown::Note(past::denied(first));
+                    item.expect("it was put there").what = Shown::Refused(first.clone());
                     continue;
                 }
                 let Some(mut note) = follow::note(&entry.event.what) else { continue };
@@ -178,14 +180,18 @@ impl Tree {
                     continue;
                 }
                 let before = first.is_some_and(|first| entry.seq < self.commands[&first].seq);
-                let over = matches!(entry.event.what, What::RunEnded(_));
+                let over = matches!(entry.event.what, What::RunEnded(_) | What::Erased(_));
                 let place = asked.or(first.filter(|_| !before && !over));
                 let items = self.beneath.entry(place).or_default();
                 if let What::Denied(denied) = &entry.event.what {
                     let key = (denied.command, denied.path.clone());
                     refused.insert(key, (denied.clone(), place, items.len()));
                 }
-                items.push(Item { seq: entry.seq, what: Shown::Note(note) });
+                let what = match &entry.event.what {
+                    What::Denied(denied) if denied.path.is_some() => Shown::Refused(denied.clone()),
+                    _ => Shown::Note(note),
+                };
+                items.push(Item { seq: entry.seq, what });
             }
         }
         self.beneath.values_mut().for_each(|items| items.sort_by_key(|item| item.seq));
@@ -220,6 +226,10 @@ impl Tree {
                     let style = style::CAUTION;
                     writeln!(out, "{indent}{style}*{style:#} {note}")?;
                 }
+                Shown::Refused(denied) => {
+                    let style = style::CAUTION;
+                    writeln!(out, "{indent}{style}*{style:#} {}", past::denied(denied))?;
+                }
                 Shown::Repeats { first, last, count } => self.write_repeats(out, &indent, (*first, *last, *count))?,
                 Shown::Command(number) => {
                     self.write_command(out, &indent, *number)?;
@@ -242,6 +252,7 @@ impl Tree {
         if args.all {
             return items.clone();
         }
+        let items = with_refusals_together(items);
         let alike = |a: &Item, b: &Item| self.plain_name(a).is_some_and(|name| self.plain_name(b) == Some(name));
         let runs = items.chunk_by(alike);
         runs.flat_map(|chunk| match (&chunk[0].what, &chunk[chunk.len() - 1].what) {
@@ -319,6 +330,49 @@ impl Tree {
             self.items(*parent, args).iter().any(|item| matches!(item.what, Shown::Repeats { .. }))
         };
         let files = !args.files && !args.no_files && self.deeds.values().any(many);
-        !args.all && (files || self.beneath.keys().any(repeats))
+        let refusals = || self.beneath.values().any(|items| with_refusals_together(items).len() < items.len());
+        !args.all && (files || self.beneath.keys().any(repeats) || refusals())
     }
+}
+
+/// The items, where what one command was refused in a directory for one reason is one of them, in the place of the
+/// first; of many directories all of it is.
+fn with_refusals_together(items: &[Item]) -> Vec<Item> {
+    let why = |one: &Denied| (one.command, one.errno, one.wanted, one.closed.clone());
+    let mut places: HashMap<_, BTreeSet<Vec<u8>>> = HashMap::new();
+    let refused = |item: &Item| match &item.what {
+        Shown::Refused(denied) => Some(denied.clone()),
+        _ => None,
+    };
+    for denied in items.iter().filter_map(refused) {
+        places.entry(why(&denied)).or_default().insert(directory(&denied).to_vec());
+    }
+    let key = |one: &Denied| {
+        let is_one_place = places.get(&why(one)).is_some_and(|places| places.len() <= REPEATS_MIN);
+        (why(one), is_one_place.then(|| directory(one).to_vec()))
+    };
+    let mut alike: HashMap<_, Vec<Denied>> = HashMap::new();
+    for denied in items.iter().filter_map(refused) {
+        alike.entry(key(&denied)).or_default().push(denied);
+    }
+    let mut told = Vec::with_capacity(items.len());
+    for item in items {
+        let all = match &item.what {
+            Shown::Refused(denied) => alike.get_mut(&key(denied)),
+            _ => None,
+        };
+        let what = match all {
+            Some(all) if all.len() >= REPEATS_MIN => Shown::Note(past::denied_together(&std::mem::take(all))),
+            // It was told with the first of them.
+            Some(all) if all.is_empty() => continue,
+            _ => item.what.clone(),
+        };
+        told.push(Item { seq: item.seq, what });
+    }
+    told
+}
+
+fn directory(denied: &Denied) -> &[u8] {
+    let path = denied.path.as_ref().map(Raw::bytes).unwrap_or_default();
+    path.iter().rposition(|byte| *byte == b'/').map_or(&path[..0], |at| &path[..at])
 }
