@@ -131,7 +131,7 @@ fn an_agent_that_never_closes_what_it_says_is_answered_all_the_same() {
     nest.world.file("a.txt", "two\n");
     let spawn = || {
         let mut command = nest.command(&nest.program);
-        command.args(["hook", "claude"]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        command.args(["hook", "claude"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         command.spawn().expect("it starts")
     };
     let said =
