@@ -272,7 +272,7 @@ mod tests {
         let job = captures.next(None).expect("something was asked for");
         captures.began(At::from_unix_nanos(10));
         [9, 10, 11].into_iter().for_each(|at| captures.observe(&change(at)));
-        let done = |job| Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5 };
+        let done = |job| Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5, is_known: false };
         assert_eq!(captures.done(done(job), true).meanwhile, 2);
         captures.observe(&change(12));
         captures.ask(ask(Kind::Idle, 1));
