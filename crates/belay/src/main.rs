@@ -18,6 +18,7 @@ mod profiles;
 mod relay;
 mod revert;
 mod rewind;
+mod said;
 mod summary;
 mod swift;
 mod ui;

@@ -34,6 +34,8 @@ pub(super) struct Done {
     result: Result<Snapshot, String>,
     linked: Vec<Name>,
     took_us: u64,
+    /// It was there already: a look at everything found nothing new.
+    is_known: bool,
 }
 
 impl Done {
@@ -55,6 +57,11 @@ impl Done {
     /// The process that was held for it.
     pub(super) fn held(&self) -> Option<u32> {
         self.job.ask.held
+    }
+
+    /// Whether there was nothing to take.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known
     }
 
     /// Why it was not taken.
@@ -134,6 +141,12 @@ impl Captures {
         None
     }
 
+    /// Takes in that there was nothing to take.
+    pub(super) fn known(&mut self, done: &Done, watched: bool) {
+        self.is_busy = false;
+        self.base = done.id().filter(|_| watched).map(str::to_owned);
+    }
+
     /// Takes in what came of a job; `watched` says whether changes were watched when it began.
     pub(super) fn done(&mut self, done: Done, watched: bool) -> SnapshotTaken {
         self.is_busy = false;
@@ -181,6 +194,10 @@ impl Job {
     /// Takes the snapshot.
     pub(super) fn carry_out(self, workspace: &Workspace<'_>, run: &RunRecord, work: Work<'_>) -> Done {
         let began = Instant::now();
+        let took_us = || u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if let Some(latest) = self.known_already(workspace, work) {
+            return Done { job: self, result: Ok(latest), linked: Vec::new(), took_us: took_us(), is_known: true };
+        }
         let request = SnapshotRequest {
             backend: run.backend.as_deref().and_then(BackendChoice::from_name),
             kind: self.ask.kind,
@@ -199,7 +216,17 @@ impl Job {
             Ok(taken) => (Ok(taken.snapshot), taken.linked),
             Err(error) => (Err(crate::error::chain(&error)), Vec::new()),
         };
-        Done { job: self, result, linked, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
+        Done { job: self, result, linked, took_us: took_us(), is_known: false }
+    }
+
+    /// The latest snapshot, if it is asked for what an agent changed, nobody saw whether it did, and it did not.
+    fn known_already(&self, workspace: &Workspace<'_>, work: Work<'_>) -> Option<Snapshot> {
+        if self.ask.kind != Kind::Tool || self.dirty.is_some() {
+            return None;
+        }
+        let latest = workspace.timeline().ok()?.latest()?.clone();
+        let is_same = workspace.present(work).ok()?.manifest().identity == latest.root;
+        is_same.then_some(latest)
     }
 }
 
@@ -245,7 +272,7 @@ mod tests {
         let job = captures.next(None).expect("something was asked for");
         captures.began(At::from_unix_nanos(10));
         [9, 10, 11].into_iter().for_each(|at| captures.observe(&change(at)));
-        let done = |job| Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5 };
+        let done = |job| Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5, is_known: false };
         assert_eq!(captures.done(done(job), true).meanwhile, 2);
         captures.observe(&change(12));
         captures.ask(ask(Kind::Idle, 1));
@@ -260,7 +287,8 @@ mod tests {
         captures.ask(ask(Kind::Idle, 1));
         let job = captures.next(None).expect("something was asked for");
         assert!(job.dirty.is_none());
-        let taken = captures.done(Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5 }, true);
+        let taken = captures
+            .done(Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5, is_known: false }, true);
         assert_eq!((taken.failed.as_deref(), taken.by_dirty_set), (Some("disk full"), false));
         assert!(!captures.is_busy() && captures.base.is_none());
     }

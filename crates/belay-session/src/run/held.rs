@@ -159,6 +159,9 @@ impl Supervisor<'_> {
         // Before anybody goes on, since what they do then is not beside this snapshot.
         self.see_changes();
         self.holds.done();
+        if done.is_known() {
+            return self.captures.known(&done, self.tracer.is_some());
+        }
         let pid = done.held();
         if done.kind() == Kind::PreRun && done.id().is_some() {
             self.record.pre_run = done.id().map(str::to_owned);

@@ -155,6 +155,25 @@ fn captured_at_a_step(isolation: &str) {
 }
 
 #[test]
+fn a_step_that_nobody_could_see_is_captured_by_a_walk_and_only_if_something_changed() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    std::fs::create_dir_all(world.workspace.home()).expect("a home");
+    std::fs::write(world.workspace.home().join("config.toml"), "tracing.disable_files = true\n").expect("a file");
+    let belay = env!("CARGO_BIN_EXE_belay");
+    let script = format!(
+        "tell() {{ echo \"{{\\\"session_id\\\":\\\"r\\\",\\\"hook_event_name\\\":\\\"$1\\\",\\\"prompt\\\":\\\"$2\\\",\\\"tool_use_id\\\":\\\"$2\\\",\
+         \\\"tool_name\\\":\\\"Bash\\\",\\\"tool_input\\\":{{\\\"command\\\":\\\"$2\\\"}}}}\" | {belay} hook claude; }}; \
+         tell UserPromptSubmit go; tell PreToolUse first; tell PostToolUse first; echo two > a.txt; tell PreToolUse second"
+    );
+    let ran = world.belay(&["run", "-q", "--isolation", "none", "--", "sh", "-c", &script]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran}");
+    let list = world.json(&["snapshots"])["snapshots"].to_string();
+    assert!(list.contains("before Bash: second"), "{list}");
+    assert!(!list.contains("before Bash: first") && !list.contains("a tool call"), "{list}");
+}
+
+#[test]
 fn a_step_inside_an_unconfined_run_is_captured_by_what_the_run_saw() {
     captured_at_a_step("none");
 }
