@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use belay_event::Degraded;
 use belay_store::GapKind;
-use belay_sys::{Dir, FileType, Root};
+use belay_sys::{Dir, FileType, Root, Stat};
 
 use crate::error::{Error, Result};
 use crate::record::Snapshot;
@@ -23,6 +23,9 @@ use crate::workspace::Workspace;
 const GUARDED_MAX: usize = 20_000;
 /// Of a directory that snapshots leave out so many; with more of them all of it can only be read.
 const GUARDED_LEFT_OUT_MAX: usize = 1_000;
+/// Threads that look through what snapshots leave out, and how much is worth one.
+const THREADS_MAX: usize = 4;
+const DIRECTORIES_PER_THREAD_MIN: usize = 64;
 /// Names in a sentence.
 const NAMED_MAX: usize = 3;
 
@@ -66,10 +69,9 @@ impl Links {
         }
         let root = Root::open(workspace).map_err(Error::path("open", workspace))?;
         let left_out: BTreeSet<Vec<u8>> = names.left_out.clone().unwrap_or_default().into_iter().collect();
-        let mut look = Look { root: &root, names: names.captured.into_iter().collect(), closed: Vec::new() };
-        for path in names.left_out.unwrap_or_else(|| vec![Vec::new()]) {
-            look.at(path).map_err(Error::path("look through", workspace))?;
-        }
+        let mut look = Look { root: &root, names: names.captured.into_iter().collect(), closed: BTreeSet::new() };
+        let unseen = names.left_out.unwrap_or_else(|| vec![Vec::new()]);
+        look.at(unseen).map_err(Error::path("look through", workspace))?;
         let out = look.leading_out();
         let place = |path: &[u8]| workspace.join(OsStr::from_bytes(path));
         let is_closed = |path: &&Vec<u8>| !opened.opens(&place(path));
@@ -105,62 +107,59 @@ struct Look<'a> {
     root: &'a Root,
     /// The paths of files that have several.
     names: BTreeSet<Vec<u8>>,
-    /// Directories that nobody can list.
+    /// Directories that nobody can look into.
+    closed: BTreeSet<Vec<u8>>,
+}
+
+/// What some directories hold.
+#[derive(Default)]
+struct Listed {
+    names: Vec<Vec<u8>>,
+    below: Vec<Vec<u8>>,
     closed: Vec<Vec<u8>>,
 }
 
 impl Look<'_> {
-    /// Looks at a path and everything beneath it.
-    fn at(&mut self, path: Vec<u8>) -> io::Result<()> {
-        let (above, name) = split(&path);
-        if !path.is_empty() {
-            let found = self.root.dir_path_only(above).and_then(|above| above.stat(name));
+    /// Looks at these paths and everything beneath them.
+    fn at(&mut self, paths: Vec<Vec<u8>>) -> io::Result<()> {
+        let mut level = Vec::new();
+        for path in paths {
+            let (above, name) = split(&path);
+            let found = match path.is_empty() {
+                true => self.root.dir_path_only(b"").and_then(|root| root.stat_self()),
+                false => self.root.dir_path_only(above).and_then(|above| above.stat(name)),
+            };
             match found {
-                Ok(found) if found.file_type != FileType::Dir => {
-                    return Ok(self.note(found.file_type, found.nlink, &path));
-                }
+                Ok(found) if found.file_type == FileType::Dir => level.push(path),
+                Ok(found) if has_others(&found) => drop(self.names.insert(path)),
                 Ok(_) => {}
-                Err(error) => return is_none_of_ours(&error).then_some(()).ok_or(error),
-            }
-        }
-        let (mut pending, mut buffer) = (vec![path], Vec::new());
-        while let Some(path) = pending.pop() {
-            let mut files: Vec<Vec<u8>> = Vec::new();
-            let listed = self.root.dir(&path).and_then(|dir| {
-                dir.list(&mut buffer, &mut |name, file_type, _| match file_type {
-                    FileType::Dir => pending.push(join(&path, name)),
-                    FileType::File | FileType::Unknown => files.push(name.to_vec()),
-                    _ => {}
-                })?;
-                Ok(dir)
-            });
-            match listed {
-                Ok(dir) => {
-                    for name in files {
-                        self.entry(&dir, &path, &name, &mut pending);
-                    }
-                }
                 Err(error) if is_none_of_ours(&error) => {}
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.closed.push(path),
+                // Then nobody can list what is around it either.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => level.push(above.to_vec()),
                 Err(error) => return Err(error),
             }
         }
+        let root = self.root;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+        while !level.is_empty() {
+            let part = level.len().div_ceil(threads).max(DIRECTORIES_PER_THREAD_MIN);
+            let listed: Vec<io::Result<Listed>> = std::thread::scope(|scope| {
+                let mut parts = level.chunks(part);
+                let mine = parts.next().unwrap_or_default();
+                let others: Vec<_> = parts.map(|part| scope.spawn(move || list(root, part))).collect();
+                let mine = list(root, mine);
+                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a look does not panic");
+                std::iter::once(mine).chain(others.into_iter().map(join)).collect()
+            });
+            level = Vec::new();
+            for listed in listed {
+                let Listed { names, below, closed } = listed?;
+                self.names.extend(names);
+                self.closed.extend(closed);
+                level.extend(below);
+            }
+        }
         Ok(())
-    }
-
-    fn entry(&mut self, dir: &Dir, above: &[u8], name: &[u8], pending: &mut Vec<Vec<u8>>) {
-        // One that is gone has no names.
-        let Ok(found) = dir.stat(name) else { return };
-        match found.file_type {
-            FileType::Dir => pending.push(join(above, name)),
-            file_type => self.note(file_type, found.nlink, &join(above, name)),
-        }
-    }
-
-    fn note(&mut self, file_type: FileType, links: u32, path: &[u8]) {
-        if file_type == FileType::File && links > 1 {
-            self.names.insert(path.to_vec());
-        }
     }
 
     /// The names of files that have more of them than were found, as they are now.
@@ -185,6 +184,56 @@ impl Look<'_> {
         out.sort_unstable();
         out
     }
+}
+
+/// Lists directories, and looks at every file in them.
+fn list(root: &Root, directories: &[Vec<u8>]) -> io::Result<Listed> {
+    let (mut listed, mut buffer) = (Listed::default(), Vec::new());
+    for path in directories {
+        let mut files: Vec<Vec<u8>> = Vec::new();
+        let opened = root.dir(path).and_then(|dir| {
+            dir.list(&mut buffer, &mut |name, file_type, _| match file_type {
+                FileType::Dir => listed.below.push(join(path, name)),
+                FileType::File | FileType::Unknown => files.push(name.to_vec()),
+                _ => {}
+            })?;
+            Ok(dir)
+        });
+        let dir = match opened {
+            Ok(dir) => dir,
+            Err(error) if is_none_of_ours(&error) => continue,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                listed.closed.extend(can_be_entered(root, path).then(|| path.clone()));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        for name in files {
+            match dir.stat(&name) {
+                Ok(found) if found.file_type == FileType::Dir => listed.below.push(join(path, &name)),
+                Ok(found) if has_others(&found) => listed.names.push(join(path, &name)),
+                // It can be listed and not entered; its owner may change that.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    listed.closed.push(path.clone());
+                    break;
+                }
+                // One that is gone has no names.
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    Ok(listed)
+}
+
+/// Whether what lies in a directory that cannot be listed can be reached by its name, or could be by its owner.
+fn can_be_entered(root: &Root, path: &[u8]) -> bool {
+    let Ok(dir) = root.dir_path_only(path) else { return true };
+    let is_own = dir.stat_self().is_ok_and(|found| found.uid == rustix::process::geteuid().as_raw());
+    is_own || dir.stat(b"-").map_or_else(|error| error.kind() != io::ErrorKind::PermissionDenied, |_| true)
+}
+
+fn has_others(found: &Stat) -> bool {
+    found.file_type == FileType::File && found.nlink > 1
 }
 
 /// Directories that snapshots leave out and that hold so many of them that all in there can only be read; and the rest.
@@ -248,7 +297,7 @@ fn sentence_of_whole(whole: &BTreeMap<&[u8], usize>) -> Option<String> {
 
 fn sentence_of_unlisted(unlisted: &[&Vec<u8>]) -> Option<String> {
     let some = some_of(unlisted.iter().map(|path| path.as_slice()));
-    let why = "nobody can list it, and files in there may have a name elsewhere too";
+    let why = "nobody can look into it, and files in there may have a name elsewhere too";
     (!unlisted.is_empty()).then(|| format!("all of {some} can only be read: {why}"))
 }
 
