@@ -51,6 +51,9 @@ enum Command {
     /// The same as whoever runs it, as bare figures.
     #[command(hide = true)]
     AgentsProbe(agents::probe::Args),
+    /// Write into FILE when this process began, in nanoseconds since 1970.
+    #[command(hide = true)]
+    Stamp { file: std::path::PathBuf },
     /// Run a command and write into FILE how many nanoseconds it took.
     #[command(hide = true)]
     Timed {
@@ -61,6 +64,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    let begun = std::time::SystemTime::now();
     let outcome = match Args::parse().command {
         Command::Floors(args) => floors::run(&args),
         Command::Dirty(args) => dirty::run(&args),
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
         Command::Trace(args) => trace::run(&args),
         Command::Agents(args) => agents::run(&args),
         Command::AgentsProbe(args) => agents::probe::run(&args),
+        Command::Stamp { file } => trace::stamp(&file, begun),
         Command::Timed { file, words } => trace::timed(&file, &words),
     };
     match outcome {

@@ -81,7 +81,8 @@ pub(crate) enum Kind {
     RollbackHalf,
     /// Difference of two snapshots with ten changes.
     Diff,
-    /// The commands that no other row runs, for their memory.
+    /// Every command that works on a whole tree, for its memory.
+    #[value(name = "memory", alias = "others")]
     Others,
     /// A thousand snapshots of ten changes each: growth, list, diff, gc.
     Thousand,
@@ -98,7 +99,7 @@ impl Kind {
             Kind::RollbackTen => "rollback of ten files",
             Kind::RollbackHalf => "rollback after rm -rf of half",
             Kind::Diff => "diff of two snapshots, ten changes",
-            Kind::Others => "other commands",
+            Kind::Others => "memory of every command",
             Kind::Thousand => "a thousand snapshots of ten changes",
         }
     }

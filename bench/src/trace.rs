@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 
 use self::lane::{Ground, Lane, Who};
-pub(crate) use self::workload::timed;
 use self::workload::{Setting, Workload};
+pub(crate) use self::workload::{stamp, timed};
 use crate::error::{Doing, Result, chain};
 use crate::table::{preamble, size, time};
 
@@ -27,8 +27,8 @@ pub(crate) struct Args {
     /// As whom to run; both when none is named.
     #[arg(long = "as", value_delimiter = ',', value_enum)]
     who: Vec<Who>,
-    /// Rounds of each.
-    #[arg(long, default_value_t = 3)]
+    /// Rounds of each; of a workload the median counts, so an odd number from five on says most.
+    #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Processes of the row `processes`.
     #[arg(long, default_value_t = 20_000)]
@@ -134,30 +134,36 @@ fn findings(kind: Kind, lane: &Lane, args: &Args) -> Result<Vec<Finding>> {
     }
 }
 
-/// Bare, under belay and, where it is the peer, under strace, in turn.
+/// Bare, under belay and, where it is the peer, under strace, in turn; the turns alternate, so that none always finds what another left.
 fn overhead(work: &Workload, lane: &Lane, rounds: usize) -> Result<Vec<Finding>> {
-    let mut least = [Duration::MAX; Setting::ALL.len()];
-    let mut whole = Duration::MAX;
-    for _ in 0..rounds {
-        for (at, setting) in Setting::ALL.into_iter().enumerate() {
-            if setting.is_peer() && !work.beside_strace {
-                continue;
-            }
+    let mut took: [Vec<Duration>; Setting::ALL.len()] = Default::default();
+    let mut whole = Vec::new();
+    for round in 0..rounds.max(1) {
+        let mut turns: Vec<(usize, Setting)> = Setting::ALL.into_iter().enumerate().collect();
+        turns.retain(|(_, setting)| work.beside_strace || !setting.is_peer());
+        if round % 2 == 1 {
+            turns.reverse();
+        }
+        for (at, setting) in turns {
             work.reset(lane)?;
             let begun = Instant::now();
-            least[at] = least[at].min(work.run(lane, setting)?);
+            took[at].push(work.run(lane, setting)?);
             if setting == Setting::Belay {
-                whole = whole.min(begun.elapsed());
+                whole.push(begun.elapsed());
             }
         }
     }
-    let [bare, belay, peers @ ..] = least;
+    let spread =
+        |all: &[Duration]| format!("{}–{}", time(least(all)), time(all.iter().copied().max().unwrap_or_default()));
+    let (bares, belays) = (spread(&took[0]), spread(&took[1]));
+    let [bare, belay, peers @ ..] = took.each_ref().map(|all| median(all));
+    let whole = median(&whole);
     let ratio = belay.as_secs_f64() / bare.as_secs_f64();
     let limit = work.limit(lane.who);
     let mut found = vec![Finding {
         what: work.title.clone(),
         measured: format!(
-            "{ratio:.3} × ({} against {} bare; {} with the snapshots around it)",
+            "{ratio:.3} × ({} of {belays} against {} of {bares} bare; {} with the snapshots around it)",
             time(belay),
             time(bare),
             time(whole)
@@ -180,6 +186,17 @@ fn overhead(work: &Workload, lane: &Lane, rounds: usize) -> Result<Vec<Finding>>
         });
     }
     Ok(found)
+}
+
+/// The middle one; nothing for none.
+fn median(all: &[Duration]) -> Duration {
+    let mut sorted = all.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+fn least(all: &[Duration]) -> Duration {
+    all.iter().copied().min().unwrap_or_default()
 }
 
 /// A count of bytes for the table.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::Kind;
 use super::lane::{Lane, Who};
@@ -70,8 +70,9 @@ impl Workload {
                 work(
                     "tar x of 30,000 files",
                     (1.05, 1.15),
-                    format!("mkdir x && tar xf {} -C x", quoted(&archive)),
-                    "rm -rf x",
+                    // A name of its own each time: where a directory lay before, the file system may put it again.
+                    format!("d=$(mktemp -d x.XXXXXX) && tar xf {} -C $d", quoted(&archive)),
+                    "rm -rf x.*",
                 )
             }
             Kind::Cargo => {
@@ -158,6 +159,12 @@ pub(crate) fn timed(file: &Path, words: &[String]) -> Result<()> {
         return Err(Error::Failed { command: program.clone(), status, said: String::new() });
     }
     std::fs::write(file, took.as_nanos().to_string()).doing("write", file)
+}
+
+/// Writes a moment into the file, in nanoseconds since 1970.
+pub(crate) fn stamp(file: &Path, at: SystemTime) -> Result<()> {
+    let nanos = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    std::fs::write(file, nanos.to_string()).doing("write", file)
 }
 
 /// The number of nanoseconds that somebody wrote into a file.

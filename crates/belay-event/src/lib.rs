@@ -64,8 +64,28 @@ pub enum What {
     Storm(Storm),
     /// An agent called a tool of a server.
     McpCall(McpCall),
-    /// The run ended; its last event.
+    /// The run ended; its last event, but for [`What::Erased`].
     RunEnded(RunEnded),
+    /// Words of events were erased from the record on purpose.
+    Erased(Erased),
+}
+
+/// Which events have other words than they were recorded with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Erased {
+    /// The events.
+    pub events: Vec<ErasedEvent>,
+}
+
+/// An event whose words were erased.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasedEvent {
+    /// Its number in the record.
+    pub seq: u64,
+    /// What it contributes to the chain, in hexadecimal: the leaf of the event as it was written.
+    pub leaf: String,
+    /// The leaf of what stands in its place, in hexadecimal.
+    pub now: String,
 }
 
 /// A call of a tool that an agent was offered over MCP.
@@ -139,6 +159,9 @@ pub struct SnapshotTaken {
     /// Paths that it lacks although nobody asked for that.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub gaps: u64,
+    /// Changes that were seen while it was taken: it may hold some of them, and others not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub meanwhile: u64,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,

@@ -129,6 +129,7 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
 
     let why = explain(&recipe, failure, &name);
     let why = std::error::Error::source(&why).map_or_else(|| why.to_string(), |source| format!("{why}: {source}"));
+    let why = belay_sys::plain(why);
     let Some(rights) = rights.as_ref() else {
         return Err(Error::Unavailable { why });
     };

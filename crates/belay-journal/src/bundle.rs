@@ -54,7 +54,7 @@ pub struct Exported {
 impl Reader {
     /// Writes the events that the head covers into `out`; those that `redact` chooses without their bodies.
     pub fn export(&self, out: &mut dyn Write, redact: &dyn Fn(&Event) -> bool) -> Result<Exported> {
-        let (head, secret) = (self.head()?, self.secret()?);
+        let (head, secret, erased) = (self.head()?, self.secret()?, self.erased()?);
         let mut exported = Exported { head: head.clone(), events: 0, redacted: 0 };
         let header = Header { format: FORMAT.to_owned(), head };
         put(out, &header)?;
@@ -66,9 +66,10 @@ impl Reader {
             let (seq, link) = (stored.seq(), to_hex(stored.hash()));
             let event = stored.into_event()?;
             let nonce = chain::nonce(&secret, seq);
-            let line = if redact(&event) {
+            let was = erased.get(&seq).map(|leaves| leaves.was);
+            let line = if was.is_some() || redact(&event) {
                 exported.redacted += 1;
-                let leaf = to_hex(&chain::leaf(&nonce, &body(&event)));
+                let leaf = to_hex(&was.unwrap_or_else(|| chain::leaf(&nonce, &body(&event))));
                 Line { seq, link, nonce: None, event: None, leaf: Some(leaf) }
             } else {
                 Line { seq, link, nonce: Some(to_hex(&nonce)), event: Some(event), leaf: None }

@@ -43,6 +43,9 @@ pub enum Error {
     /// Somebody else is writing this record.
     #[error("the record is being written by another process")]
     Busy,
+    /// The record is not what was written, so nothing in it may be signed anew.
+    #[error("the record is not what was written: {0}")]
+    NotAsWritten(String),
     /// The run has no record.
     #[error("there is no record in {}", .0.display())]
     Missing(PathBuf),

@@ -1,6 +1,6 @@
 //! `exec.jsonl`: one object a line for each command, written when it has ended.
 
-use belay_event::{At, Ended, Exit, Raw};
+use belay_event::{At, Ended, Exec, Exit, Raw};
 use serde::Serialize;
 
 use crate::state::{Running, State};
@@ -55,14 +55,14 @@ impl End {
 }
 
 /// The zeroth argument and the others; the program where there are none.
-pub(crate) fn split(running: &Running) -> (&Raw, &[Raw]) {
-    running.exec.argv.split_first().unwrap_or((&running.exec.exe, &[]))
+pub(crate) fn words(exec: &Exec) -> (&Raw, &[Raw]) {
+    exec.argv.split_first().unwrap_or((&exec.exe, &[]))
 }
 
 /// Adds the line of a command that ended, or that did not.
 pub(crate) fn push(lines: &mut Vec<u8>, running: &Running, exit: Option<&Exit>) {
     let exec = &running.exec;
-    let (command, args) = split(running);
+    let (command, args) = words(exec);
     let end = exit.map(End::of).unwrap_or_default();
     let line = Line {
         timestamp: running.at,

@@ -69,16 +69,9 @@ impl Ledger {
     /// Signs the head, and makes it and everything before it durable.
     pub(crate) fn seal(&mut self, closed: bool) -> Result<Head> {
         let head = Head::sign(&self.key, &self.run, self.state.seq, &self.state.link, closed);
-        let signature = from_hex::<64>(&head.signature).ok_or(Error::Form("the signature"))?;
-        let (secret, link, public) = (self.secret, self.state.link, self.key.public());
-        schema::durably(&mut self.connection, |connection| {
-            connection.execute(
-                "INSERT OR REPLACE INTO head (id, run, secret, count, hash, closed, public_key, signature) \
-                 VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                params![head.run, secret, head.count as i64, link, closed, public.bytes(), &signature[..]],
-            )
-        })
-        .map_err(Error::database("sign"))?;
+        let (secret, link) = (self.secret, self.state.link);
+        schema::durably(&mut self.connection, |connection| put_head(connection, &head, &secret, &link))
+            .map_err(Error::database("sign"))?;
         Ok(head)
     }
 
@@ -92,6 +85,18 @@ impl Ledger {
     pub(crate) fn settle(&self) -> rusqlite::Result<()> {
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
+}
+
+/// Replaces the head.
+pub(crate) fn put_head(connection: &Connection, head: &Head, secret: &[u8; 32], link: &Link) -> rusqlite::Result<()> {
+    let public = from_hex::<32>(&head.public_key).expect("a head that was just signed has a key");
+    let signature = from_hex::<64>(&head.signature).expect("a head that was just signed has a signature");
+    connection.execute(
+        "INSERT OR REPLACE INTO head (id, run, secret, count, hash, closed, public_key, signature) \
+         VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![head.run, secret, head.count as i64, link, head.closed, &public[..], &signature[..]],
+    )?;
+    Ok(())
 }
 
 /// The statements of a transaction; they are read once and kept by the connection.
@@ -116,7 +121,7 @@ impl<'c> Statements<'c> {
         })
     }
 
-    fn record(
+    pub(crate) fn record(
         &mut self,
         state: &mut State,
         secret: &[u8; 32],
@@ -187,7 +192,7 @@ impl<'c> Statements<'c> {
 
     fn began(&mut self, running: &Running) -> rusqlite::Result<()> {
         let exec = &running.exec;
-        let (command, args) = exec_lines::split(running);
+        let (command, args) = exec_lines::words(exec);
         let args = serde_json::to_string(args).expect("arguments have nothing that JSON could not say");
         self.command.execute(params![
             running.row,
@@ -245,6 +250,7 @@ pub(crate) fn name_of(what: &What) -> &'static str {
         What::Denied(_) => "denied",
         What::Storm(_) => "storm",
         What::McpCall(_) => "mcp-call",
+        What::Erased(_) => "erased",
         What::RunEnded(_) => "run-ended",
     }
 }

@@ -260,7 +260,7 @@ impl Reader {
         })
     }
 
-    fn others(&self, condition: &str, params: impl Params) -> Result<Vec<(u64, Event)>> {
+    pub(crate) fn others(&self, condition: &str, params: impl Params) -> Result<Vec<(u64, Event)>> {
         let order = if condition.contains("ORDER BY") { "" } else { "ORDER BY seq" };
         let read = format!("SELECT seq, timestamp, event, body, hash FROM events WHERE {condition} {order}");
         let mut statement = self.connection.prepare(&read).map_err(Error::database("read"))?;

@@ -67,7 +67,12 @@ pub(crate) fn rewrite_lines(dir: &Path) -> Result<()> {
 /// The fold over the whole record, and the lines of the commands that ended.
 pub(crate) fn replay(reader: &Reader) -> Result<(State, Vec<u8>)> {
     let (mut state, mut lines) = (State::default(), Vec::new());
+    let signed = reader.head()?.count;
     reader.walk(|entry| {
+        if state.seq >= signed && matches!(entry.event.what, What::Erased(_)) {
+            // Whoever goes on from here would sign that what was written before is something else.
+            return Err(Error::row(state.seq + 1, "it tells of erased words, and nobody signed it"));
+        }
         if let Effect::Ended(running, exit) = state.observe(&entry.event) {
             exec_lines::push(&mut lines, &running, Some(exit));
         }

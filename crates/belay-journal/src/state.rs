@@ -125,7 +125,7 @@ impl State {
             }
             What::RunEnded(_) => self.ended = true,
             What::RunStarted(_) | What::Snapshot(_) | What::Lost(_) | What::Degraded(_) => {}
-            What::Denied(_) | What::Storm(_) => {}
+            What::Denied(_) | What::Storm(_) | What::Erased(_) => {}
         }
         Effect::None
     }

@@ -3,7 +3,7 @@
 //! Events are hashed again and compared with the links beside them, the last link with the signed head. What is
 //! derived from events (the other tables, `exec.jsonl`) is derived once more and compared.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::fs;
 
@@ -12,6 +12,7 @@ use rusqlite::types::Value;
 use serde::Serialize;
 
 use crate::chain::{self, Head, Link, ORIGIN};
+use crate::erase::Leaves;
 use crate::error::{Error, Result};
 use crate::exec_lines::{self, EXEC_LINES};
 use crate::file_row;
@@ -45,6 +46,8 @@ pub struct Verdict {
     pub known_key: Option<bool>,
     /// How many events were left out of an export on purpose.
     pub redacted: u64,
+    /// How many events have other words than they were written with, because these were erased on purpose.
+    pub erased: u64,
     /// The last link, in hexadecimal.
     pub link: String,
     /// The hash over the workspace before the run, in hexadecimal, as the events prove it.
@@ -71,6 +74,7 @@ impl Verdict {
             public_key: head.public_key.clone(),
             known_key,
             redacted: 0,
+            erased: 0,
             link: String::new(),
             root_before: None,
             root_after: None,
@@ -183,6 +187,8 @@ impl Reader {
         let mut check = Check {
             ends: Ends::new(&head),
             secret: self.secret()?,
+            // One that cannot be read is found where it stands.
+            erased: self.erased().unwrap_or_default(),
             state: State::default(),
             before: ORIGIN,
             lines: Vec::new(),
@@ -281,6 +287,7 @@ impl Reader {
 struct Check<'c> {
     ends: Ends,
     secret: [u8; 32],
+    erased: HashMap<u64, Leaves>,
     state: State,
     /// The link beside the event before: a changed line is then the only one that does not fit.
     before: Link,
@@ -321,7 +328,12 @@ impl Check<'_> {
             }
         };
         let body = serde_json::to_vec(&event).expect("an event has nothing that JSON could not say");
-        let link = chain::link(&self.before, &chain::leaf(&chain::nonce(&self.secret, seq), &body));
+        let mut leaf = chain::leaf(&chain::nonce(&self.secret, seq), &body);
+        if let Some(leaves) = self.erased.get(&seq).filter(|leaves| leaves.now == leaf) {
+            leaf = leaves.was;
+            verdict.erased += 1;
+        }
+        let link = chain::link(&self.before, &leaf);
         verdict.roots_from(&event);
         let effect = self.state.observe(&event);
         if let Effect::Ended(running, exit) = &effect {

@@ -22,7 +22,7 @@ pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 pub(crate) enum Error {
     /// The session failed, at this tracked directory if one was meant.
     #[error("{0}")]
-    Session(#[source] belay_session::Error, Option<PathBuf>),
+    Session(#[source] Box<belay_session::Error>, Option<PathBuf>),
     /// The store failed.
     #[error("{0}")]
     Store(#[from] store::Error),
@@ -59,7 +59,7 @@ impl From<belay_session::Error> for Error {
     fn from(error: belay_session::Error) -> Error {
         match error {
             belay_session::Error::Store(error) => Error::Store(error),
-            other => Error::Session(other, None),
+            other => Error::Session(Box::new(other), None),
         }
     }
 }
@@ -68,7 +68,7 @@ impl Error {
     /// The same, said of a tracked directory.
     pub(crate) fn at(path: &Path) -> impl FnOnce(belay_session::Error) -> Error {
         let path = path.to_path_buf();
-        move |error| Error::Session(error, Some(path))
+        move |error| Error::Session(Box::new(error), Some(path))
     }
 
     pub(crate) fn record(name: &str, detail: impl Into<String>) -> Error {
@@ -88,7 +88,7 @@ impl From<Error> for PyErr {
             Error::NothingTracked => PyValueError::new_err(text),
             Error::NoNumber(_) | Error::NoBaseline | Error::NotTracked(_) => BelayError::new_err(text),
             Error::Store(error) => of_store(error, None, text),
-            Error::Session(error, root) => of_session(error, root.as_deref(), text),
+            Error::Session(error, root) => of_session(*error, root.as_deref(), text),
         }
     }
 }
@@ -164,5 +164,5 @@ fn chain(error: &dyn std::error::Error) -> String {
         }
         source = cause.source();
     }
-    text
+    belay_session::plain(text)
 }

@@ -192,7 +192,7 @@ impl Session {
         for path in &self.tracked {
             match self.rewind(path, &request, work) {
                 // A directory in which nothing had to be restored has nothing to undo.
-                Err(Error::Session(error @ SessionError::NothingTo(_), root)) => {
+                Err(Error::Session(error, root)) if matches!(*error, SessionError::NothingTo(_)) => {
                     nothing = Some(Error::Session(error, root));
                 }
                 other => all.push(other?),

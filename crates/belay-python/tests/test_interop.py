@@ -3,7 +3,9 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import belay
@@ -60,6 +62,37 @@ def test_python_reads_and_restores_what_the_command_took(tmp_path, tracked, algo
     assert "safety" in command(home, "-C", str(tracked), "snapshots")
     command(home, "-C", str(tracked), "undo", "-y")
     assert (tracked / "a.txt").read_text() == "2"
+
+
+@needs_command
+def test_the_ring_comes_round_and_goes_on_after_sigkill(tmp_path, tracked):
+    home = tmp_path / "home"
+    settings = {"AUTO_MAX": "2", "AUTO_INTERVAL": "1", "TRIGGERS__DISABLE_IDLE": "true"}
+    environment = {**os.environ, "BELAY_HOME": str(home), **{f"BELAY_SNAPSHOTS__{key}": settings[key] for key in settings}}
+    workspace = belay.Workspace(tracked, home)
+    for turn in range(2):
+        subprocess.run([COMMAND, "-C", tracked, "watch", "-q", "--detach"], env=environment, check=True)
+        records = [json.loads(path.read_text()) for path in home.glob("runs/*/run.json")]
+        (supervisor,) = [run["supervisor"]["pid"] for run in records if run["state"] == "running"]
+        try:
+            # Ids that were there before, and as many new ones that one of them took the place of the first.
+            known = {one.id for one in workspace.snapshots() if one.type == "auto"}
+            seen, deadline = set(), time.monotonic() + 60
+            while len(seen - known) < 3 and time.monotonic() < deadline:
+                (tracked / "a.txt").write_text(f"{turn} {time.monotonic()}\n")
+                time.sleep(0.1)
+                autos = [one.id for one in workspace.snapshots() if one.type == "auto"]
+                assert len(autos) <= 2
+                seen.update(autos)
+            assert len(seen - known) >= 3
+        finally:
+            os.kill(supervisor, signal.SIGKILL)
+        for one in workspace.snapshots():
+            assert workspace.read(one.id, "a.txt")
+    newest = [one for one in workspace.snapshots() if one.type == "auto"][-1]
+    workspace.rollback(newest.id)
+    assert (tracked / "a.txt").read_bytes() == workspace.read(newest.id, "a.txt")
+    command(home, "verify", "--deep")
 
 
 def test_a_block_that_raises_is_rolled_back(tmp_path, tracked):

@@ -182,6 +182,25 @@ def test_sparse_and_large_files_have_the_hash_of_their_bytes(manager, tracked):
         assert files[str(tracked / name)].hash.hex() == expected
 
 
+def test_an_edit_of_a_large_file_costs_a_part_of_it(manager, session_dir, tracked):
+    def room():
+        return sum(path.stat().st_size for path in Path(session_dir).rglob("*") if path.is_file())
+
+    content = bytearray(os.urandom(9 << 20))
+    (tracked / "large").write_bytes(content)
+    manager.create_baseline()
+    before = room()
+    content[5 << 20] ^= 1
+    (tracked / "large").write_bytes(content)
+    (tracked / "twin").write_bytes(content)
+    manifest, _ = manager.create_incremental()
+    assert room() - before < 2 << 20
+    assert manifest.files[str(tracked / "twin")].hash.hex() == hashlib.sha256(content).hexdigest()
+    manager.restore_to(0)
+    manager.restore_to(1)
+    assert (tracked / "large").read_bytes() == content
+
+
 def test_gitignore_is_respected_and_what_it_names_survives_a_restore(session_dir, tracked):
     (tracked / ".gitignore").write_text("*.log\n.env\n")
     (tracked / ".env").write_text("SECRET")

@@ -36,6 +36,7 @@ impl Error {
             text = format!("{text}: {error}");
             cause = error.source();
         }
+        let text = belay_session::plain(text);
         match self.hint() {
             Some(hint) => format!("{text}. {hint}"),
             None => text,

@@ -319,6 +319,7 @@ fn told(snapshot: &Snapshot, command: Option<u64>, took: Duration) -> Event {
         command,
         root: Some(snapshot.root.to_hex()),
         gaps: snapshot.gaps,
+        meanwhile: 0,
         failed: None,
     };
     Event::new(At::from(snapshot.created_at), What::Snapshot(taken))

@@ -81,7 +81,7 @@ impl Workspace<'_> {
         }
         if states.is_empty() {
             let path = String::from_utf8_lossy(path).escape_debug().to_string();
-            return Err(Error::NotInSnapshot { path, snapshot: "any snapshot".to_owned() });
+            return Err(Error::NotInSnapshot { path, snapshot: "any snapshot".to_owned(), nearest: Vec::new() });
         }
         let lines = blamed_lines(&states);
         Ok(Blame { entry, intervals: states.into_iter().map(|state| state.interval).collect(), lines })

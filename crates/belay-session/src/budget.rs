@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::identity::Index;
 use crate::log::replace;
 use crate::record::{Snapshot, Why};
-use crate::retention::{PrunePlan, Pruned, Terms, Worth, delete_records, keep_order, needed};
+use crate::retention::{PrunePlan, Pruned, Terms, Worth, delete_records, keep_order};
 use crate::timeline::Timeline;
 use crate::workspace::{Workspace, timeline_name};
 
@@ -35,6 +35,22 @@ impl Budget {
     pub fn is_over(&self) -> bool {
         self.used_bytes > self.limit_bytes
     }
+
+    /// Bytes that it may grow by.
+    fn room(&self) -> u64 {
+        self.limit_bytes.saturating_sub(self.used_bytes)
+    }
+}
+
+/// What must not go for a snapshot.
+///
+/// While a run goes on, but for one that is just `beginning`, only what is younger than it goes.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spared<'a> {
+    /// Snapshots that are needed for what is being done.
+    pub(crate) ids: &'a [&'a str],
+    /// The run that begins with the snapshot: it makes room as everybody does.
+    pub(crate) beginning: Option<&'a str>,
 }
 
 /// The part of a limit that history may have when the snapshots that no rule deletes exceed it by themselves:
@@ -43,6 +59,9 @@ const HISTORY_SHARE: u64 = 5;
 
 /// Thinning goes this part of the limit below it, so that the next snapshot need not thin again.
 const SLACK_SHARE: u64 = 20;
+
+/// How much more room is made each time when what was made is not enough: a capture says that it needs more, not how much.
+const MORE_ROOM: u64 = 4;
 
 /// The share of the disk that a store has once had is its own; it is written down in steps of this size.
 const GRANT_STEP_BYTES: u64 = 64 << 20;
@@ -91,38 +110,78 @@ impl Workspace<'_> {
         self.home.budget(&self.settings)
     }
 
-    /// Brings the store within its budget. When the disk is full only what nothing names any more is given back: whoever
-    /// filled it may not have been us, and would have old snapshots deleted for one that still does not fit.
-    ///
-    /// While a run goes on, but for one that is just `beginning`, only what is younger than it goes.
-    pub(crate) fn make_room(&self, disk_is_full: bool, beginning: Option<&str>) -> Result<Pruned> {
+    /// Gives back what nothing names any more. When the disk is full no snapshot is deleted for that: whoever filled it may
+    /// not have been us, and would have old snapshots deleted for one that still does not fit.
+    pub(crate) fn make_space(&self) -> Pruned {
+        Pruned { deleted: Vec::new(), freed_bytes: self.home.collect_quietly().unwrap_or(0) }
+    }
+
+    /// Brings the store within its budget without deleting any of `spared`; returns what it has then.
+    pub(crate) fn make_room(&self, spared: Spared<'_>, thinned: &mut Pruned) -> Result<Budget> {
         let budget = self.budget()?;
-        if !disk_is_full && !budget.is_over() {
+        if !budget.is_over() {
             self.home.grant(&self.settings, &budget);
-            return Ok(Pruned::default());
+            return Ok(budget);
         }
-        let running_since = self.home.running_since(beginning)?;
-        let tried = if running_since.is_some() { THINNED_IN_RUN } else { THINNED };
-        if !disk_is_full && budget.used_bytes.abs_diff(self.home.noted(tried)) < budget.limit_bytes / SLACK_SHARE {
-            return Ok(Pruned::default());
+        let slack = budget.limit_bytes / SLACK_SHARE;
+        let tried = tried(self.home.running_since(spared.beginning)?);
+        if budget.used_bytes.abs_diff(self.home.noted(tried)) < slack {
+            return Ok(budget);
         }
+        thinned.add(self.thin(0, slack, spared)?);
+        self.budget()
+    }
+
+    /// Captures within the budget: what has to go for it goes before the store is larger than it may be, and none of
+    /// `spared`. What does not fit when nothing more can go is captured all the same, for protection comes first.
+    pub(crate) fn within_budget<T>(
+        &self,
+        spared: Spared<'_>,
+        thinned: &mut Pruned,
+        capture: &mut dyn FnMut(Option<u64>) -> Result<T>,
+    ) -> Result<T> {
+        let budget = self.make_room(spared, thinned)?;
+        // Of a store that is too large by itself nothing more can be freed.
+        let mut room = if budget.is_over() { return capture(None) } else { budget.room() };
+        let mut wanted = room.max(budget.limit_bytes / SLACK_SHARE);
+        loop {
+            match capture(Some(room)) {
+                Err(Error::Store(belay_store::Error::NoRoom)) => {}
+                other => return other,
+            }
+            wanted = wanted.saturating_mul(MORE_ROOM).min(budget.limit_bytes);
+            thinned.add(self.thin(wanted, wanted, spared)?);
+            let more = self.budget()?.room();
+            if more <= room {
+                return capture(None);
+            }
+            room = more;
+        }
+    }
+
+    /// If there is less room than `needed`, deletes what is worth least until there is room for `wanted` bytes, as far as it
+    /// can be.
+    fn thin(&self, needed: u64, wanted: u64, spared: Spared<'_>) -> Result<Pruned> {
         // While nothing can be freed, deleting snapshots would only lose them.
         let Some(freed_bytes) = self.home.collect_quietly() else { return Ok(Pruned::default()) };
         let mut pruned = Pruned { deleted: Vec::new(), freed_bytes };
-        let (used, limit) = (budget.used_bytes.saturating_sub(pruned.freed_bytes), budget.limit_bytes);
-        if used <= limit || disk_is_full {
+        let budget = self.budget()?;
+        if !budget.is_over() && budget.room() >= needed {
             return Ok(pruned);
         }
         let delete_initial = self.settings.flag("snapshots.retention.delete_initial");
-        let may_go = MayGo { only: None, since: running_since, delete_initial };
-        for (workspace, ids) in beyond(self.home, limit - limit / SLACK_SHARE, used, may_go)? {
+        let limit = budget.limit_bytes.saturating_sub(wanted);
+        let since = self.home.running_since(spared.beginning)?;
+        let may_go = MayGo { only: None, since, delete_initial };
+        for (workspace, mut ids) in beyond(self.home, limit, budget.used_bytes, may_go)? {
+            ids.retain(|id| !spared.ids.contains(&id.as_str()));
             pruned.deleted.extend(delete_records(self.home, &workspace, &ids, Why::Budget)?);
         }
         if !pruned.deleted.is_empty() {
             pruned.freed_bytes += self.home.collect_quietly().unwrap_or(0);
         }
-        let rest = self.home.store().stored_bytes()?;
-        self.home.note(tried, if rest > limit { rest } else { 0 });
+        let rest = self.budget()?;
+        self.home.note(tried(since), if rest.is_over() { rest.used_bytes } else { 0 });
         Ok(pruned)
     }
 
@@ -149,6 +208,11 @@ const THINNED: &str = "workspaces/thinned";
 const THINNED_IN_RUN: &str = "workspaces/thinned-in-run";
 /// How large the store may be although the disk is fuller by now.
 const GRANTED: &str = "workspaces/granted";
+
+/// What tells how large the store was when nothing more could go.
+fn tried(running_since: Option<Timestamp>) -> &'static str {
+    if running_since.is_some() { THINNED_IN_RUN } else { THINNED }
+}
 
 impl Home {
     fn noted(&self, name: &str) -> u64 {
@@ -178,7 +242,7 @@ fn beyond(home: &Home, limit: u64, used: u64, may_go: MayGo<'_>) -> Result<Vec<(
     let mut timelines = Vec::new();
     for identity in Index::read(home.disk())?.known {
         let timeline = Timeline::read(home.disk(), &timeline_name(&identity.id))?;
-        let terms = Terms { delete_initial, needed: needed(home, &identity.id)? };
+        let terms = Terms::of(home, &identity.id, &timeline, delete_initial)?;
         timelines.push((identity.id, timeline, terms));
     }
     let mut all = Vec::new();

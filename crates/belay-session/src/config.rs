@@ -304,6 +304,7 @@ impl Settings {
         Limits {
             entries_max: self.number("snapshots.max_entries"),
             new_bytes_max: self.number("snapshots.max_bytes"),
+            stored_bytes_max: u64::MAX,
             answer_seconds_max: self.number("snapshots.answer_seconds"),
         }
     }

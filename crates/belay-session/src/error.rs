@@ -155,6 +155,8 @@ pub enum Error {
         path: String,
         /// The snapshot.
         snapshot: String,
+        /// Paths of it that come close, made printable.
+        nearest: Vec<String>,
     },
     /// The path does not lie beneath the workspace.
     #[error("{} is outside the workspace {}", .path.display(), .workspace.display())]
@@ -254,7 +256,7 @@ pub enum Error {
         expected: String,
     },
     /// None was named, and there is none.
-    #[error("there was no such run here yet")]
+    #[error("there was no run here yet")]
     NoRun,
     /// No run has that name.
     #[error("no run is called {0:?}")]
@@ -455,5 +457,5 @@ pub(crate) fn chain_of(error: &dyn std::error::Error) -> String {
         text.push_str(&cause.to_string());
         source = cause.source();
     }
-    text
+    belay_sys::plain(text)
 }

@@ -1,5 +1,8 @@
 //! Erasing a path from all history, with proof.
 
+mod records;
+mod words;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
@@ -13,6 +16,8 @@ use crate::record::{Record, Rewritten, Snapshot};
 use crate::timeline::Timeline;
 use crate::workspace::{Workspace, publish, timeline_name};
 
+pub use records::{ErasedRecords, NamedInRun};
+
 /// What forgetting would touch.
 #[derive(Clone, Debug, Default)]
 pub struct Forget {
@@ -22,6 +27,21 @@ pub struct Forget {
     pub snapshots: Vec<Snapshot>,
     /// What other workspaces hold of the same content, if that is to go, too.
     pub elsewhere: Vec<Elsewhere>,
+    /// Runs whose records name one of them.
+    pub runs: Vec<NamedInRun>,
+}
+
+impl Forget {
+    /// Whether neither a snapshot holds nor a run names any of the paths.
+    pub fn is_empty(&self) -> bool {
+        self.snapshots.is_empty() && self.runs.is_empty()
+    }
+
+    /// The workspaces with their paths, the own one first.
+    fn scopes<'a>(&'a self, own: &'a str) -> Vec<(&'a str, &'a [Vec<u8>])> {
+        let others = self.elsewhere.iter().map(|other| (other.workspace.as_str(), other.paths.as_slice()));
+        std::iter::once((own, self.paths.as_slice())).chain(others).collect()
+    }
 }
 
 /// What another workspace holds of the content that is to be forgotten.
@@ -48,11 +68,19 @@ pub struct ForgetReport {
     pub shared: Vec<Hash>,
     /// Bytes freed.
     pub freed_bytes: u64,
+    /// What became of what runs and timelines say of the paths.
+    pub records: ErasedRecords,
 }
 
 impl Workspace<'_> {
-    /// Which snapshots hold the paths.
+    /// Which snapshots hold the paths, and which runs name them.
     pub fn plan_forget(&self, paths: &[Vec<u8>]) -> Result<Forget> {
+        let mut plan = self.plan_in_snapshots(paths)?;
+        plan.runs = records::named_in_runs(self.home, &plan.scopes(&self.id))?;
+        Ok(plan)
+    }
+
+    fn plan_in_snapshots(&self, paths: &[Vec<u8>]) -> Result<Forget> {
         let mut snapshots = Vec::new();
         let mut known: HashMap<Hash, bool> = HashMap::new();
         for snapshot in self.timeline()?.snapshots() {
@@ -69,12 +97,12 @@ impl Workspace<'_> {
                 snapshots.push(snapshot.clone());
             }
         }
-        Ok(Forget { paths: paths.to_vec(), snapshots, elsewhere: Vec::new() })
+        Ok(Forget { paths: paths.to_vec(), snapshots, ..Forget::default() })
     }
 
     /// Which snapshots hold the paths, and which other paths of any workspace ever held the same content.
     pub fn plan_forget_everywhere(&self, paths: &[Vec<u8>]) -> Result<Forget> {
-        let mut plan = self.plan_forget(paths)?;
+        let mut plan = self.plan_in_snapshots(paths)?;
         let manifests: BTreeSet<Hash> = plan.snapshots.iter().map(|snapshot| snapshot.manifest).collect();
         let mut objects = BTreeSet::new();
         for manifest in &manifests {
@@ -91,11 +119,13 @@ impl Workspace<'_> {
                 plan.elsewhere.push(Elsewhere { workspace, directory, paths: found, snapshots });
             }
         }
+        plan.runs = records::named_in_runs(self.home, &plan.scopes(&self.id))?;
         Ok(plan)
     }
 
-    /// Rewrites those snapshots without the paths, and frees what only they needed.
-    pub fn forget(&self, plan: &Forget) -> Result<ForgetReport> {
+    /// Rewrites those snapshots without the paths, frees what only they needed, and erases what runs say of the paths;
+    /// with `consoles` also what the terminals of those runs showed.
+    pub fn forget(&self, plan: &Forget, consoles: bool) -> Result<ForgetReport> {
         let store = self.home.store();
         let batch = store.begin()?;
         let mut worker = batch.worker();
@@ -124,6 +154,8 @@ impl Workspace<'_> {
         for object in objects {
             if store.contains(&object)? { report.shared.push(object) } else { report.gone.push(object) }
         }
+        // Last: while a snapshot still holds a path there is more to see of it than its name.
+        report.records = records::erase(self.home, plan, &self.id, consoles)?;
         Ok(report)
     }
 }

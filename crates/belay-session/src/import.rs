@@ -50,14 +50,14 @@ impl Workspace<'_> {
         }
         let file = File::open(from).map_err(Error::path("open", from))?;
         let bad = |why: String| Error::Archive { path: from.to_path_buf(), why };
-        let unpacked = Packing::unpack(file).map_err(|error| bad(error.to_string()))?;
+        let unpacked = Packing::unpack(file).map_err(|error| bad(belay_sys::plain(error)))?;
         let store = self.home.store();
         let batch = store.begin()?;
         let assembled = self.assemble(Assembly::new(store, &batch, self.settings.limits()), unpacked, work);
         let ((key, manifest), note) = assembled.map_err(|trouble| match trouble {
             Trouble::Store(belay_store::Error::Invalid(why)) | Trouble::Bad(why) => bad(why),
             Trouble::Store(error) => error.into(),
-            other => bad(other.to_string()),
+            other => bad(belay_sys::plain(other)),
         })?;
         let said = note.map(|note| note.root).filter(|(algorithm, _)| *algorithm == store.algorithm());
         if let Some((_, root)) = said.filter(|(_, root)| *root != manifest.identity) {

@@ -80,14 +80,14 @@ pub use ephemeral::Written;
 pub use error::{Error, Result};
 pub use export::Exported;
 pub use eyes::{Eyes, Lookout, Sight};
-pub use forget::{Elsewhere, Forget, ForgetReport};
+pub use forget::{Elsewhere, ErasedRecords, Forget, ForgetReport, NamedInRun};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
 pub use history::{Finds, Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use import::{ImportRequest, Imported};
-pub use maintenance::{Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
+pub use maintenance::{Affected, Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
 pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use proposals::{Proposal, proposals};
@@ -106,7 +106,7 @@ pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
 pub use timeline::Timeline;
 pub use times::{parse_size, parse_span};
-pub use trigger::{Activity, Ask, Triggers};
+pub use trigger::{Activity, Ask, Rhythm, Triggers};
 pub use trust::Trust;
 pub use workspace::{Work, Workspace};
 
@@ -116,6 +116,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt,
+    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt, plain,
     survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
 };

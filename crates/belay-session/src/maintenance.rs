@@ -3,8 +3,9 @@
 //! Nothing is freed while a timeline, the list of workspaces or an intent cannot be read in full: what they
 //! named could not be told from what nobody needs.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use belay_store::{
     GcOptions, GcReport, Hash, HeavyPath, LockMode, Progress, Quiet, Root, Usage, VerifyOptions, VerifyReport, Witness,
@@ -73,12 +74,25 @@ pub struct Collected {
 pub struct Health {
     /// Damage in the store.
     pub store: VerifyReport,
-    /// The same damage, as the workspace, snapshot and path that need what is damaged.
-    pub affected: Vec<(PathBuf, Snapshot, Vec<u8>)>,
+    /// What needs what is damaged.
+    pub affected: Vec<Affected>,
     /// Damage in timelines, intents and in the list of workspaces.
     pub timelines: Vec<TimelineDamage>,
     /// How many snapshots were checked.
     pub snapshots: usize,
+}
+
+/// A path of a snapshot that needs what is damaged.
+#[derive(Clone, Debug)]
+pub struct Affected {
+    /// Which of the store's damages it is.
+    pub damage: usize,
+    /// The workspace's directory.
+    pub workspace: Arc<PathBuf>,
+    /// The snapshot.
+    pub snapshot: Arc<Snapshot>,
+    /// The path beneath the workspace.
+    pub path: Vec<u8>,
 }
 
 impl Health {
@@ -280,11 +294,23 @@ impl Home {
         let census = self.census()?;
         let options = VerifyOptions { deep, progress: work.progress };
         let store = verify(self.store(), &census.roots(), &options)?;
+        // One block may be needed by as many paths of as many snapshots as there are.
+        let mut holders: HashMap<Hash, Vec<(Arc<PathBuf>, Arc<Snapshot>)>> = HashMap::new();
+        for (_, workspace, timeline) in census.workspaces.iter().filter(|_| !store.damage.is_empty()) {
+            let workspace = Arc::new(workspace.clone());
+            for snapshot in timeline.snapshots() {
+                let holder = (Arc::clone(&workspace), Arc::new(snapshot.clone()));
+                holders.entry(snapshot.manifest).or_default().push(holder);
+            }
+        }
         let mut affected = Vec::new();
-        for (manifest, path) in store.damage.iter().flat_map(|damage| &damage.affects) {
-            for (_, workspace, timeline) in &census.workspaces {
-                let hit = timeline.snapshots().iter().filter(|snapshot| snapshot.manifest == *manifest);
-                affected.extend(hit.map(|snapshot| (workspace.clone(), snapshot.clone(), path.clone())));
+        for (damage, one) in store.damage.iter().enumerate() {
+            for (manifest, path) in &one.affects {
+                let hit = holders.get(manifest).into_iter().flatten().cloned();
+                affected.extend(hit.map(|(workspace, snapshot)| {
+                    let path = path.clone();
+                    Affected { damage, workspace, snapshot, path }
+                }));
             }
         }
         let snapshots = census.workspaces.iter().map(|(_, _, timeline)| timeline.snapshots().len()).sum();

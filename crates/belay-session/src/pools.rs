@@ -128,6 +128,16 @@ mod tests {
     }
 
     #[test]
+    fn a_ring_of_one_slot_holds_the_newest() {
+        let one = PoolSizes { auto_max: 1, manual_max: 1 };
+        let mut timeline = Timeline::default();
+        let taken: Vec<u32> = (0..3).map(|_| add(&mut timeline, Pool::Auto, one).unwrap()).collect();
+        assert_eq!((taken, slots(&timeline, Pool::Auto)), (vec![0, 0, 0], vec![(3, 0)]));
+        assert_eq!(add(&mut timeline, Pool::Manual, one).unwrap(), 1);
+        assert!(matches!(add(&mut timeline, Pool::Manual, one), Err(Error::PoolFull { max: 1 })));
+    }
+
+    #[test]
     fn a_ring_without_slots_takes_none() {
         let none = PoolSizes { auto_max: 0, manual_max: 0 };
         assert_eq!(place(&Timeline::default(), Some(Pool::Auto), none).unwrap(), Place::default());

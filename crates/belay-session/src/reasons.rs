@@ -249,7 +249,8 @@ impl Reasons {
             return Some(format!("it is hidden on purpose, by the rule {rule}{by}"));
         }
         if let Some(why) = secrets::closed(path, &self.home) {
-            return Some(why.to_owned());
+            let flag = if wanted == Wanted::Read { "--ro" } else { "--rw" };
+            return Some(format!("{why}, so opening it ({flag}) is left to you"));
         }
         let permits = match (wanted, seen.is_there) {
             (Wanted::Read, _) => is_permitted(path, Permission::READ_OK) || is_permitted(path, Permission::EXEC_OK),

@@ -10,6 +10,9 @@ use crate::times::parse_instant;
 
 const CANDIDATES_SHOWN_MAX: usize = 8;
 const LABEL_CHARS_MAX: usize = 100;
+/// How much of an id must be typed where nothing else says that it is one: a word such as `b` or `fix` is a mistake more
+/// often than it is the beginning of an id, and what it is taken for is rolled back to.
+const BARE_CHARS_MIN: usize = 4;
 
 impl Timeline {
     /// The snapshot that `name` names: an id or its unique beginning, a label, `cp-3`, a number, `@latest`,
@@ -21,9 +24,12 @@ impl Timeline {
         }
         let found = match name.strip_prefix('@') {
             Some(reference) => self.by_reference(reference),
-            None => match self.by_name(name)? {
+            None => match self.by_name(name) {
                 Some(snapshot) => Some(snapshot),
-                None => parse_instant(name, now).map(|instant| self.at(instant, name)).transpose()?,
+                None => match parse_instant(name, now) {
+                    Some(instant) => Some(self.at(instant, name)?),
+                    None => self.by_beginning(name)?,
+                },
             },
         };
         found.ok_or_else(|| self.unknown(name))
@@ -61,22 +67,21 @@ impl Timeline {
         newest.find(|snapshot| snapshot.kind == kind)
     }
 
-    fn by_name(&self, name: &str) -> Result<Option<&Snapshot>> {
+    fn by_name(&self, name: &str) -> Option<&Snapshot> {
         let all = self.snapshots();
         let exact = |snapshot: &&Snapshot| snapshot.label.as_deref() == Some(name) || snapshot.id == name;
         if let Some(snapshot) = all.iter().find(exact) {
-            return Ok(Some(snapshot));
+            return Some(snapshot);
         }
         if let Some(slot) = name.strip_prefix("cp-").and_then(|slot| slot.parse().ok()) {
-            return Ok(all.iter().find(|snapshot| snapshot.slot == Some(slot)));
+            return all.iter().find(|snapshot| snapshot.slot == Some(slot));
         }
-        if let Some(snapshot) = name.parse().ok().and_then(|n: u64| all.iter().find(|snapshot| snapshot.number == n)) {
-            return Ok(Some(snapshot));
-        }
-        let begins = |snapshot: &&Snapshot| {
-            !name.is_empty() && (snapshot.id.starts_with(name) || short(&snapshot.id).starts_with(name))
-        };
-        let fits: Vec<&Snapshot> = all.iter().filter(begins).collect();
+        name.parse().ok().and_then(|n: u64| all.iter().find(|snapshot| snapshot.number == n))
+    }
+
+    fn by_beginning(&self, name: &str) -> Result<Option<&Snapshot>> {
+        let begins = |snapshot: &&Snapshot| is_beginning(name, "snap_", &snapshot.id);
+        let fits: Vec<&Snapshot> = self.snapshots().iter().filter(begins).collect();
         match fits[..] {
             [] => Ok(None),
             [one] => Ok(Some(one)),
@@ -93,7 +98,12 @@ impl Timeline {
         let slots: Vec<String> = self.snapshots().iter().filter_map(Snapshot::checkpoint).collect();
         let references = ["@latest", "@pre-run", "@safety", "@-1"];
         let names = ids.chain(labels).chain(slots.iter().map(String::as_str)).chain(references);
-        Error::UnknownSnapshot { name: name.to_owned(), nearest: nearest(name, names) }
+        let mut close = nearest(name, names);
+        if close.is_empty() && !name.is_empty() {
+            let begun = self.snapshots().iter().rev().filter(|snapshot| short(&snapshot.id).starts_with(name));
+            close.extend(begun.take(CANDIDATES_SHOWN_MAX).map(|snapshot| snapshot.id.clone()));
+        }
+        Error::UnknownSnapshot { name: name.to_owned(), nearest: close }
     }
 
     /// Refuses a label that another snapshot has or that could be taken for another way to name one.
@@ -104,6 +114,19 @@ impl Timeline {
         match self.snapshots().iter().find(|snapshot| snapshot.label.as_deref() == Some(label)) {
             Some(other) => Err(Error::LabelInUse { label: label.to_owned(), id: other.id.clone() }),
             None => Ok(()),
+        }
+    }
+}
+
+/// Whether somebody who typed this began to type an id, which is `kind` and more: `snap_k8` or `k8m2`, but neither a
+/// shorter word nor a number.
+pub(crate) fn is_beginning(typed: &str, kind: &str, id: &str) -> bool {
+    let own = id.strip_prefix(kind).unwrap_or(id);
+    match typed.strip_prefix(kind) {
+        Some(rest) => !rest.is_empty() && own.starts_with(rest),
+        None => {
+            let is_number = typed.bytes().all(|byte| byte.is_ascii_digit());
+            typed.len() >= BARE_CHARS_MIN && !is_number && own.starts_with(typed)
         }
     }
 }

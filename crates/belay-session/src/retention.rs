@@ -1,7 +1,7 @@
 //! Which snapshots go, and when.
 //!
 //! Never by a rule: the newest of a workspace, pre-run snapshots unless `delete_initial` is set, and those that
-//! a rollback under way needs. Labelled and safety snapshots go last.
+//! a rollback under way, the next undo or the next redo needs. Labelled and safety snapshots go last.
 
 use std::collections::HashSet;
 
@@ -68,11 +68,17 @@ pub(crate) enum Worth {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
     pub(crate) delete_initial: bool,
-    /// Ids that a rollback under way needs.
+    /// Ids that a rollback under way, the next undo or the next redo needs.
     pub(crate) needed: HashSet<String>,
 }
 
 impl Terms {
+    pub(crate) fn of(home: &crate::home::Home, workspace: &str, timeline: &Timeline, initial: bool) -> Result<Terms> {
+        let mut needed = needed(home, workspace)?;
+        needed.extend(timeline.ways_back().into_iter().map(|(_, snapshot)| snapshot.id.clone()));
+        Ok(Terms { delete_initial: initial, needed })
+    }
+
     pub(crate) fn worth(&self, timeline: &Timeline, snapshot: &Snapshot) -> Worth {
         let is_latest = timeline.latest().is_some_and(|latest| latest.id == snapshot.id);
         let is_initial = snapshot.kind == Kind::PreRun && !self.delete_initial;
@@ -175,7 +181,7 @@ impl Workspace<'_> {
     /// Deletes snapshots by id, whatever the rules say, and frees what nothing needs any more.
     pub fn delete(&self, ids: &[String]) -> Result<Pruned> {
         let timeline = self.timeline()?;
-        let needed = self.terms()?.needed;
+        let needed = needed(self.home, &self.id)?;
         for id in ids {
             if timeline.get(id).is_none() {
                 return Err(Error::UnknownSnapshot { name: id.clone(), nearest: Vec::new() });
@@ -211,7 +217,7 @@ impl Workspace<'_> {
 
     pub(crate) fn terms(&self) -> Result<Terms> {
         let delete_initial = self.settings.flag("snapshots.retention.delete_initial");
-        Ok(Terms { delete_initial, needed: needed(self.home, &self.id)? })
+        Terms::of(self.home, &self.id, &*self.timeline()?, delete_initial)
     }
 }
 

@@ -4,19 +4,25 @@
 //! removes is captured by construction. From the moment the intent is durable until it is cleared, whatever
 //! happens, the next command finds it and finishes (see `recover`).
 
+mod opening;
+
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_store::{
     Applied, ApplyOptions, Captured, Coverage, Faults, GapKind, Left, Lock, LockMode, Manifest, MtimePolicy, OnStop,
-    Plan, Scope, View, apply, extract, plan, tidy_up,
+    Plan, Scope, Step, View, apply, extract, plan, tidy_up,
 };
 use jiff::Timestamp;
 
+use self::opening::Opening;
+use crate::budget::Spared;
 use crate::error::{Error, Result};
 use crate::intent::{Intent, Named};
+use crate::nearest::nearest_paths;
 use crate::record::{Kind, Origin, PathText, Record, RewindKind, Rewound, Snapshot};
+use crate::retention::Pruned;
 use crate::snapshot::{Look, SnapshotRequest};
 use crate::timeline::Timeline;
 use crate::workspace::{Work, Workspace};
@@ -129,7 +135,10 @@ impl Workspace<'_> {
         self.check_paths(&aim, &now.view(store), now.manifest())?;
         let scope = Scope::new(aim.paths.clone());
         let (view, links) = (now.view(store), now.links(store)?);
-        let plan = plan(view, now.manifest(), &links, &aim.manifest, &scope, belay_sys::is_root())?;
+        let mut plan = plan(view, now.manifest(), &links, &aim.manifest, &scope, belay_sys::is_root())?;
+        // What will be opened is not in the way then.
+        let opened: HashSet<&[u8]> = plan.steps.iter().filter(Step::opens).map(|step| step.path).collect();
+        plan.left.retain(|left| !opened.contains(left.path.as_slice()));
         Ok(RewindPlan { kind: aim.kind, target: aim.target, paths: aim.paths, mtime: aim.mtime, plan })
     }
 
@@ -154,20 +163,29 @@ impl Workspace<'_> {
         let timeline = self.timeline()?;
         let aim = self.aim(&timeline, request)?;
         tell(Stage::Capturing);
-        let captured = self.capture(Look { keep: Some(&aim.manifest), ..Look::default() }, work)?;
+        let look = Look { keep: Some(&aim.manifest), ..Look::default() };
+        let mut thinned = Pruned::default();
+        let mut capture = |room| self.capture(Look { room, ..look }, work);
+        let captured =
+            self.within_budget(Spared { ids: &[&aim.target.id], beginning: None }, &mut thinned, &mut capture)?;
         let view = View::stored(self.home.store());
         self.check_paths(&aim, &view, &captured.manifest)?;
         let plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths)?;
+        let (captured, plan, opening) = self.open_shut(&aim, (captured, plan), work, faults)?;
         // An undo counts even if somebody has put everything back by hand: the next one goes further back.
-        if plan.steps.is_empty() && matches!(aim.kind, RewindKind::Rollback | RewindKind::Restore) {
+        let is_idle = plan.steps.is_empty() && opening.is_empty();
+        if is_idle && matches!(aim.kind, RewindKind::Rollback | RewindKind::Restore) {
             let (kind, target, left) = (aim.kind, aim.target, plan.left);
             return Ok(Outcome { kind, safety: None, target, changed: 0, left, recovered });
         }
         let why = format!("before {} to {}", aim.kind.name(), aim.target.id);
-        let safety = self.name_safety(captured, &why)?;
+        let safety = match opening.is_empty() {
+            true => self.name_safety(captured, &why)?,
+            false => self.name_shut(captured, &opening, &why)?,
+        };
         tell(Stage::Captured(&safety));
         tell(Stage::Restoring(&aim.target));
-        let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
+        let applied = self.carry_out_opened(&aim, &safety, &plan, opening, (work, faults))?;
         tell(Stage::Restored);
         let left = plan.left.into_iter().chain(applied.left).collect();
         let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
@@ -224,7 +242,11 @@ impl Workspace<'_> {
         work: Work<'_>,
         faults: Option<&Faults>,
     ) -> Result<Applied> {
-        let disk = self.home.disk();
+        self.carry_out_opened(aim, safety, plan, Opening::default(), (work, faults))
+    }
+
+    /// Writes down, durably, what is about to be done.
+    fn announce(&self, aim: &Aim, safety: &Snapshot) -> Result<Intent> {
         let operation = self.home.options.ids.next("op_", 10);
         let intent = Intent {
             prefix: format!(".belay-{operation}-"),
@@ -236,21 +258,40 @@ impl Workspace<'_> {
             exact_times: aim.mtime == MtimePolicy::Exact,
             begun_at: safety.created_at,
         };
+        intent.write(self.home.disk(), &self.id)?;
+        Ok(intent)
+    }
+
+    /// The same after something was opened for it.
+    fn carry_out_opened(
+        &self,
+        aim: &Aim,
+        safety: &Snapshot,
+        plan: &Plan,
+        opening: Opening,
+        (work, faults): (Work<'_>, Option<&Faults>),
+    ) -> Result<Applied> {
+        let disk = self.home.disk();
         let root = self.writable()?;
-        intent.write(disk, &self.id)?;
+        let intent = self.announce(aim, safety)?;
+        opening.intents.iter().try_for_each(|earlier| earlier.clear(disk, &self.id))?;
         let options = ApplyOptions { faults, ..apply_options(&intent, OnStop::OldOrHalf, work) };
         let applied = apply(self.home.store(), &root, plan, &options).map_err(Error::Store);
         let is_half = matches!(applied, Err(Error::Store(belay_store::Error::HalfDone)));
         if is_half || applied.is_err() && faults.is_some_and(has_struck_dead) {
             return applied;
         }
-        let applied = match applied {
+        let mut applied = match applied {
             Ok(applied) => applied,
             Err(error) => {
-                self.abandon(&intent, safety, plan, work);
+                // What was opened is changed already; the next command finishes it.
+                if opening.is_empty() {
+                    self.abandon(&intent, safety, plan, work);
+                }
                 return Err(damaged(&aim.target.id, error));
             }
         };
+        applied.changed += opening.beside(plan);
         self.record(&intent, applied.changed, false)?;
         intent.clear(disk, &self.id)?;
         if applied.changed > 0 {
@@ -330,8 +371,10 @@ impl Workspace<'_> {
             let in_target = view.lookup(&aim.manifest.root, path)?.is_some();
             let is_there = aim.kind != RewindKind::Restore && view.lookup(&now.root, path)?.is_some();
             if !in_target && !is_there {
-                let path = String::from_utf8_lossy(path).escape_debug().to_string();
-                return Err(Error::NotInSnapshot { path, snapshot: aim.target.id.clone() });
+                let nearest = nearest_paths(view, &aim.manifest.root, path)?;
+                let nearest = nearest.iter().map(|path| printable(path)).collect();
+                let (path, snapshot) = (printable(path), aim.target.id.clone());
+                return Err(Error::NotInSnapshot { path, snapshot, nearest });
             }
         }
         Ok(())
@@ -358,6 +401,10 @@ impl Workspace<'_> {
         };
         extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
     }
+}
+
+fn printable(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).escape_debug().to_string()
 }
 
 /// How the changes that an intent announces are made.

@@ -75,6 +75,8 @@ enum Wake {
     ChildStopped(Instant),
     /// A command waits for a snapshot before its first instruction.
     Held(belay_trace::Held),
+    /// Who holds commands for their snapshots stands there, or no more.
+    Gate(belay_trace::GateNews),
     /// A jail refused a call.
     Refused(refusals::Refusal),
     /// What a storm deleted is back; or why not all of it.

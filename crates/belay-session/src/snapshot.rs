@@ -6,10 +6,11 @@
 use std::collections::HashSet;
 
 use belay_store::{
-    CaptureOptions, Captured, Cloned, Filter, Hash, Manifest, NativeCopy, Root, Source, Time, View, capture,
+    CaptureOptions, Captured, Cloned, Filter, Hash, Limits, Manifest, NativeCopy, Root, Source, Time, View, capture,
 };
 
 use crate::backend::{BackendChoice, Kept};
+use crate::budget::Spared;
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Seen};
 use crate::identity::{Arrival, Index};
@@ -113,6 +114,8 @@ pub(crate) struct Look<'a> {
     pub(crate) root: Option<&'a Root>,
     /// That directory is as the workspace was no earlier than then.
     pub(crate) since: Option<Time>,
+    /// Bytes that the store may grow by.
+    pub(crate) room: Option<u64>,
 }
 
 impl Look<'_> {
@@ -178,24 +181,26 @@ impl Workspace<'_> {
         let recovered = self.recover(work)?;
         let before = self.timeline()?;
         self.check(&before, request)?;
-        // What a run begins with makes room as everybody does; what is taken while it goes on must not.
+        let mut thinned = Pruned::default();
         let beginning = request.cause.run.as_deref().filter(|_| request.kind == Kind::PreRun);
-        let mut thinned = self.make_room(false, beginning)?;
+        let spared = Spared { ids: &[], beginning };
         let base = self.base_of(&before, request)?;
         let dirty = base.as_ref().zip(request.dirty.as_ref().map(|dirty| dirty.paths.as_slice()));
         let look = Look { all: request.all, full: request.full, dirty, ..Look::default() };
         let backend = self.backend(request.backend)?;
-        let Kept { captured, cloned } = match self.capture_into(backend, look, work) {
+        let mut capture = |room| self.capture_into(backend, Look { room, ..look }, work);
+        let kept = match self.within_budget(spared, &mut thinned, &mut capture) {
             Err(Error::Store(error)) if error.is_no_space() => {
-                let freed = self.make_room(true, beginning)?;
+                let freed = self.make_space();
                 if freed.freed_bytes == 0 {
                     return Err(error.into());
                 }
                 thinned.add(freed);
-                self.capture_into(backend, look, work)?
+                self.within_budget(spared, &mut thinned, &mut capture)?
             }
             other => other?,
         };
+        let Kept { captured, cloned } = kept;
         let snapshot = match self.name(&captured, request) {
             Ok(snapshot) => snapshot,
             Err(error) => {
@@ -215,8 +220,7 @@ impl Workspace<'_> {
         if snapshot.backend == Backend::Archive {
             thinned.add(self.thin_archives(beginning)?);
         }
-        thinned.add(self.make_room(false, beginning)?);
-        let over_budget = self.budget()?.is_over();
+        let over_budget = self.make_room(spared, &mut thinned)?.is_over();
         Ok(Taken { snapshot, arrival, files_read, linked, cloned, recovered, thinned, over_budget })
     }
 
@@ -373,7 +377,7 @@ impl Workspace<'_> {
                 Some((base, paths)) => Source::Dirty { base, paths },
                 None => Source::Walk,
             },
-            limits: self.settings.limits(),
+            limits: Limits { stored_bytes_max: look.room.unwrap_or(u64::MAX), ..self.settings.limits() },
             cross_mounts: self.settings.flag("snapshots.cross_mounts"),
             own_prefixes: &own_prefixes,
             // Compared with times that the kernel gives to files, so it must be the kernel's.

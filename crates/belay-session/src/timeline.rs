@@ -90,6 +90,16 @@ impl Timeline {
         self.stacks().1
     }
 
+    /// The snapshots that the next `undo` and the next `redo` go to, with the verb, as far as they are still there.
+    pub fn ways_back(&self) -> Vec<(&'static str, &Snapshot)> {
+        let (undo, redo) = self.stacks();
+        let from = |rewind: Option<&&Rewound>| rewind.and_then(|rewind| self.get(&rewind.from));
+        let last_safety = || self.snapshots.iter().rev().find(|snapshot| snapshot.kind == Kind::Safety);
+        let undo = if self.rewinds.is_empty() { last_safety() } else { from(undo.last()) };
+        let ways = [("undo", undo), ("redo", from(redo.last()))];
+        ways.into_iter().filter_map(|(verb, snapshot)| Some((verb, snapshot?))).collect()
+    }
+
     fn stacks(&self) -> (Vec<&Rewound>, Vec<&Rewound>) {
         let (mut undo, mut redo) = (Vec::new(), Vec::new());
         for rewind in self.rewinds.iter().filter(|rewind| !rewind.reversed) {
@@ -138,6 +148,12 @@ impl Timeline {
     pub(crate) fn rewrite(&self, disk: &dyn Disk, name: &str) -> Result<()> {
         Tail::remove(disk, name)?;
         Log::rewrite(disk, name, &payloads(&self.essence()))
+    }
+
+    /// Changes what is said of snapshots and rewinds; nothing of it counts before the log is written anew.
+    pub(crate) fn edit(&mut self, mut snapshot: impl FnMut(&mut Snapshot), mut rewind: impl FnMut(&mut Rewound)) {
+        self.snapshots.iter_mut().for_each(&mut snapshot);
+        self.rewinds.iter_mut().for_each(&mut rewind);
     }
 
     /// What a log tells.

@@ -115,6 +115,23 @@ impl Rules {
     }
 }
 
+/// When snapshots are taken that no command causes; none where such a trigger is switched off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rhythm {
+    /// After so much time in which something changed.
+    pub interval: Option<Duration>,
+    /// After so much time in which nothing happened.
+    pub idle: Option<Duration>,
+}
+
+impl Settings {
+    /// When snapshots are taken that no command causes.
+    pub fn rhythm(&self) -> Rhythm {
+        let Rules { interval, idle, .. } = Rules::of(self);
+        Rhythm { interval, idle }
+    }
+}
+
 /// Decides when to take snapshots during one run.
 #[derive(Debug)]
 pub struct Triggers {
@@ -167,13 +184,13 @@ impl Triggers {
         self.rules.before_git
     }
 
-    /// What to take before a command that is held goes on; its process becomes it afterwards.
-    pub fn held(&mut self, pid: u32, argv: &[Raw]) -> Option<Ask> {
-        if !self.rules.before_git || !destroys(argv) {
+    /// What to take before a command that is held goes on; its process becomes it afterwards. Without words it may be anything.
+    pub fn held(&mut self, pid: u32, argv: Option<&[Raw]>) -> Option<Ask> {
+        if !self.rules.before_git || !argv.is_none_or(destroys) {
             return None;
         }
         self.held.insert(pid);
-        let why = format!("before {}", words::said(argv));
+        let why = format!("before {}", argv.map_or_else(|| "git".to_owned(), words::said));
         let ask = Ask { before: true, held: Some(pid), ..Ask::new(Kind::Auto, None, why) };
         self.asked(std::slice::from_ref(&ask));
         Some(ask)

@@ -118,7 +118,7 @@ impl<'a> Assembly<'a> {
             filled += want;
             left -= want as u64;
             let mut used = 0;
-            while let Some(chunk) = cut_chunk(&self.window[used..filled], left == 0) {
+            while let Some(chunk) = cut_chunk(&self.window[used..filled], left == 0, self.store.packing) {
                 let key = match all {
                     Some(all) => all.update_and_hash(chunk),
                     None => self.store.algorithm().hash(chunk),
@@ -275,5 +275,5 @@ fn check(path: &[u8]) -> Result<()> {
 }
 
 fn unreadable(error: io::Error) -> Error {
-    Error::Invalid(format!("it cannot be read: {error}"))
+    Error::Invalid(format!("it cannot be read: {}", belay_sys::plain(error)))
 }

@@ -55,13 +55,16 @@ pub struct Limits {
     pub entries_max: u64,
     /// Bytes of content that the store did not have.
     pub new_bytes_max: u64,
+    /// Bytes that the store may grow by; beyond that nothing is captured, and the answer is [`Error::NoRoom`].
+    pub stored_bytes_max: u64,
     /// Seconds that a directory or file may take to answer before it counts as hung.
     pub answer_seconds_max: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { entries_max: 300_000, new_bytes_max: 2 << 30, answer_seconds_max: 10 }
+        let (entries_max, new_bytes_max, answer_seconds_max) = (300_000, 2 << 30, 10);
+        Limits { entries_max, new_bytes_max, stored_bytes_max: u64::MAX, answer_seconds_max }
     }
 }
 
@@ -185,7 +188,7 @@ fn capture_with(
     options: &CaptureOptions<'_>,
     copy: Option<(Making<'_>, &dyn Copier)>,
 ) -> Result<Captured> {
-    let batch = store.begin()?;
+    let batch = store.begin()?.within(options.limits.stored_bytes_max);
     let into = copy.as_ref().map(|(making, copier)| (making.copy().id.as_str(), *copier));
     let found = look(store, options, Some(&batch), into)?;
     let mut worker = batch.worker();

@@ -64,6 +64,9 @@ pub enum Error {
     /// Another process holds the lock for longer than the caller would wait.
     #[error("another belay process is using the store")]
     Busy,
+    /// What was to be stored is more than the caller allows.
+    #[error("there is no room for it")]
+    NoRoom,
     /// The argument cannot be used.
     #[error("{0}")]
     Invalid(String),

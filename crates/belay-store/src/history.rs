@@ -95,6 +95,28 @@ pub fn forget(store: &Store, worker: &mut Worker<'_>, snapshot: &Hash, paths: &[
     Ok(Some(Forgotten { key, identity: manifest.identity, objects: objects.into_iter().collect() }))
 }
 
+/// A snapshot in which some paths have another mode; those that it does not have stay away.
+pub fn with_modes(
+    store: &Store,
+    worker: &mut Worker<'_>,
+    snapshot: &Manifest,
+    modes: &[(Vec<u8>, u16)],
+) -> Result<(Hash, Manifest)> {
+    let mut edit = Editor::new(store);
+    edit.open(b"", &snapshot.root)?;
+    for (path, mode) in modes {
+        if let Some(mut entry) = View::stored(store).lookup(&snapshot.root, path)? {
+            entry.meta.mode = *mode;
+            edit.set(&snapshot.root, path, Some(&entry))?;
+        }
+    }
+    let root = edit.write(worker, &snapshot.root)?;
+    let identity = Manifest::identity_of(store.algorithm(), &root, snapshot.links.as_ref());
+    let manifest = Manifest { root, identity, ..snapshot.clone() };
+    let (key, _) = worker.put(ObjectKind::Tree, &manifest.encode())?;
+    Ok((key, manifest))
+}
+
 /// The manifest of a changed root, with links and coverage that no longer know the forgotten paths.
 fn without(
     store: &Store,

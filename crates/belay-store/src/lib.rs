@@ -73,7 +73,7 @@ pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
 pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
-pub use history::{Forgotten, find_path, forget};
+pub use history::{Forgotten, find_path, forget, with_modes};
 pub use holders::{content, holders};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};

@@ -182,7 +182,7 @@ impl Held {
         read.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => Error::corrupt(self.name_of(&pointer.path), "it is missing"),
             io::ErrorKind::UnexpectedEof => Error::corrupt(self.name_of(&pointer.path), "it is too short"),
-            _ => Error::corrupt(self.name_of(&pointer.path), format!("it cannot be read: {error}")),
+            _ => Error::corrupt(self.name_of(&pointer.path), format!("it cannot be read: {}", belay_sys::plain(error))),
         })
     }
 }

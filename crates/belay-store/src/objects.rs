@@ -59,7 +59,8 @@ pub enum Packing {
     /// As small as a fast pass makes them.
     #[default]
     Small,
-    /// As soon as possible: about half the time, and about half as large again.
+    /// As soon as possible: content is compressed only while the disk is slower than whoever writes to it, and large
+    /// files are cut evenly, so that what is inserted into one moves everything behind it.
     Swift,
 }
 
@@ -102,7 +103,7 @@ pub(crate) type KeyMap<T> = HashMap<Hash, T, BuildHasherDefault<KeyHasher>>;
 pub struct Store {
     disk: Arc<dyn Disk>,
     algorithm: Algorithm,
-    packing: Packing,
+    pub(crate) packing: Packing,
     /// The format that the store is known to have.
     format: AtomicU32,
     /// Loaded when the first object is asked for, because listing snapshots needs none.
@@ -338,7 +339,7 @@ impl Store {
     }
 
     /// Gives up all that is kept for the next reader, before work that needs the memory.
-    pub(crate) fn forget(&self) {
+    pub fn forget_kept(&self) {
         self.forget_nodes();
         *self.blocks.lock().expect("no holder panics") = BlockCache::default();
     }

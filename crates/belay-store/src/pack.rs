@@ -19,6 +19,8 @@ pub(crate) use write::{NewBlock, PackWriter, Sealed, Shared};
 pub(crate) const MAGIC: &[u8; 8] = b"BELAYPK1";
 pub(crate) const END_MAGIC: &[u8; 8] = b"BELAYEND";
 pub(crate) const TRAILER_LEN: u64 = 64;
+/// What a pack takes for itself, however little is in it.
+pub(crate) const FRAME_BYTES: u64 = MAGIC.len() as u64 + FANOUT_LEN as u64 + TRAILER_LEN;
 pub(crate) const BLOCK_ROW: usize = 28;
 pub(crate) const OBJECT_ROW: usize = 44;
 pub(crate) const FANOUT_LEN: usize = 257 * 4;

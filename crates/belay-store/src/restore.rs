@@ -23,7 +23,7 @@ mod still;
 mod swap;
 mod tidy;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -56,6 +56,20 @@ pub struct Plan {
     pub(crate) sites: Vec<Site>,
     /// What the files are like that no step stages and that others become hard links to.
     pub(crate) anchors: HashMap<Vec<u8>, Entry>,
+}
+
+impl Plan {
+    /// The part of the plan that only opens what its owner cannot read, if there is any: once that is done its content can be
+    /// captured, and so be replaced.
+    pub fn opening(&self) -> Option<Plan> {
+        let mut steps = self.steps.clone();
+        steps.retain(|step| step.opens());
+        let places: HashSet<Vec<u8>> = steps.paths().map(|path| split(path).0.to_vec()).collect();
+        // These directories themselves stay as they are, their times too.
+        let sites = self.sites.iter().filter(|site| places.contains(&site.path));
+        let sites = sites.map(|site| Site { after: None, ..site.clone() }).collect();
+        (!steps.is_empty()).then(|| Plan { steps, sites, ..Plan::default() })
+    }
 }
 
 /// A directory that exists and in which, or of which, something changes.
@@ -175,7 +189,7 @@ pub fn apply(store: &Store, root: &Root, plan: &Plan, options: &ApplyOptions<'_>
     }
     options.progress.expect(plan.steps.len() as u64, plan.bytes);
     // What the plan was made from is not needed to carry it out.
-    store.forget();
+    store.forget_kept();
     let hands = Hands::new(options.faults);
     let (as_root, layout) = (belay_sys::is_root(), Layout::new(plan));
     let can_share = AtomicBool::new(store.has_copies()?);

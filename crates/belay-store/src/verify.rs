@@ -17,7 +17,7 @@ use crate::native::Held;
 use crate::objects::{KeyMap, LOCK, Store};
 
 /// Of the snapshots and paths that one damage affects, this many are named; the rest is counted.
-const AFFECTS_MAX: usize = 1000;
+const AFFECTS_MAX: usize = 100_000;
 
 /// What to check.
 pub struct VerifyOptions<'a> {
@@ -36,7 +36,7 @@ pub struct Damage {
     pub detail: String,
     /// The objects that cannot be read any more.
     pub objects: Vec<Hash>,
-    /// Snapshots (by manifest key) and the paths in them that need what is damaged; the first thousand of them.
+    /// Snapshots (by manifest key) and the paths in them that need what is damaged; the first hundred thousand of them.
     pub affects: Vec<(Hash, Vec<u8>)>,
     /// How many there are.
     pub affected: u64,
@@ -93,7 +93,9 @@ impl Findings {
     fn note_error(&mut self, file: &str, error: &Error, objects: impl IntoIterator<Item = Hash>) -> usize {
         match error {
             Error::Corrupt { name, detail } if name.contains('/') => self.note(name, detail, objects),
-            Error::Disk { source, .. } => self.note(file, &format!("it cannot be read: {source}"), objects),
+            Error::Disk { source, .. } => {
+                self.note(file, &format!("it cannot be read: {}", belay_sys::plain(source)), objects)
+            }
             other => self.note(file, &other.to_string(), objects),
         }
     }
@@ -112,7 +114,7 @@ fn check_format(store: &Store, findings: &mut Findings) {
     match store.disk().read(file) {
         Ok(text) if is_known_format(&text, store) => {}
         Ok(_) => drop(findings.note(file, "it is not what was written", [])),
-        Err(error) => drop(findings.note(file, &format!("it cannot be read: {error}"), [])),
+        Err(error) => drop(findings.note(file, &format!("it cannot be read: {}", belay_sys::plain(error)), [])),
     }
 }
 

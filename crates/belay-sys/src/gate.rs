@@ -1,100 +1,176 @@
-//! Programs behind a gate: whoever executes one waits until it is let in.
+//! Programs behind a gate: who of some processes executes one waits until it is let in.
 //!
-//! Invariants: reading never waits; whoever knocked is let in when its [`Knock`] is dropped, and everybody when the gate
-//! goes with its last knock or with this process: nobody is turned away and nobody is left standing. A process that is
-//! forked while a gate stands has a copy of it until it executes something, so it must not be the one that knocks.
+//! The gate is a mark on the program's file, so whoever executes it on this machine passes it. Therefore a process of its own stands
+//! there ([`keeper`]) that waits for nobody. Invariants: who is no member is let in at once; a member when its [`Knock`] is dropped,
+//! and in any case after a limit; everybody when the gate goes, by whatever end of this process or of the other, and whoever
+//! was forked meanwhile.
 #![allow(unsafe_code)]
+
+mod keeper;
 
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-const METADATA_BYTES: usize = 24;
-const BUFFER_BYTES: usize = 4096;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+use crate::pidfd::Process;
+use crate::wait::wait_readable;
+use keeper::{Orders, WORD_BYTES, Word};
 
 /// Words of a command that are looked at, and bytes of each.
 const WORDS_MAX: u64 = 256;
 const WORD_BYTES_MAX: usize = 4096;
 const PIECE_BYTES: usize = 256;
 
+/// How long the gate may take to stand.
+const READY_MAX: Duration = Duration::from_secs(5);
+
+/// Who knocks is told of before it sleeps, and wakes for a moment whenever another is let in; nobody can say then what it executes.
+const ASLEEP_MAX: Duration = Duration::from_millis(250);
+const ASLEEP_LOOK: Duration = Duration::from_micros(50);
+
+const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
+
+/// Whom a gate keeps waiting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Members {
+    /// The processes of a control group of this name, and of those inside it.
+    Group(Vec<u8>),
+    /// The descendants of a process.
+    Descendants(u32),
+}
+
+/// What gate to make.
+#[derive(Clone, Debug)]
+pub struct GatePlan {
+    /// The programs behind it, under whatever name they are executed.
+    pub programs: Vec<PathBuf>,
+    /// Whom it keeps waiting.
+    pub members: Members,
+    /// For how long at most.
+    pub held_max: Duration,
+}
+
 /// A gate before some programs.
 #[derive(Debug)]
 pub struct Gate {
-    queue: Arc<OwnedFd>,
+    line: Arc<OwnedFd>,
+    keeper: Process,
 }
 
 /// A thread that waits to execute a program.
 #[derive(Debug)]
 pub struct Knock {
-    queue: Arc<OwnedFd>,
-    program: OwnedFd,
+    line: Arc<OwnedFd>,
+    serial: u64,
     /// The thread, which need not be the first of its process.
     pub thread: u32,
+    /// For how long it had waited when it was told of.
+    pub waited: Duration,
 }
 
 impl Gate {
-    /// A gate before nothing yet; needs `CAP_SYS_ADMIN` and a kernel with permission events.
-    pub fn open() -> io::Result<Gate> {
-        let flags = libc::FAN_CLASS_CONTENT | libc::FAN_REPORT_TID | libc::FAN_CLOEXEC | libc::FAN_NONBLOCK;
-        // SAFETY: the call takes no pointers.
-        let fd = unsafe { libc::fanotify_init(flags, (libc::O_RDONLY | libc::O_CLOEXEC) as libc::c_uint) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
+    /// A gate that stands; needs `CAP_SYS_ADMIN` and a kernel with permission events.
+    pub fn open(plan: &GatePlan) -> io::Result<Gate> {
+        let named = plan.programs.iter().map(|program| CString::new(program.as_os_str().as_bytes()));
+        let programs = named.collect::<Result<Vec<CString>, _>>()?;
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let orders = Orders {
+            programs: &programs,
+            members: &plan.members,
+            owner: std::process::id(),
+            held_max: plan.held_max,
+            line: theirs.as_fd(),
+        };
+        // SAFETY: the child only runs `keep`, which calls nothing but the kernel on memory made above.
+        let pid = match unsafe { libc::fork() } {
+            -1 => return Err(io::Error::last_os_error()),
+            // SAFETY: this is the child of a fork, and has but one thread.
+            0 => unsafe { keeper::keep(&orders) },
+            pid => pid.unsigned_abs(),
+        };
+        drop(theirs);
+        let gate = Gate { line: Arc::new(ours), keeper: Process::open(pid)? };
+        match gate.first_word()? {
+            Some(Word::Stands) => Ok(gate),
+            Some(Word::Failed(errno)) => Err(io::Error::from_raw_os_error(errno)),
+            _ => Err(io::Error::other("the process that stands at the gate says nothing")),
         }
-        // SAFETY: the kernel just gave us this descriptor and nobody else knows of it.
-        Ok(Gate { queue: Arc::new(unsafe { OwnedFd::from_raw_fd(fd) }) })
     }
 
-    /// Puts the gate before a program, under whatever name it is executed.
-    pub fn guard(&self, program: &Path) -> io::Result<()> {
-        let path = CString::new(program.as_os_str().as_bytes())?;
-        let (queue, mask) = (self.queue.as_raw_fd(), libc::FAN_OPEN_EXEC_PERM);
-        // SAFETY: the path ends with a zero byte and outlives the call.
-        let answer = unsafe { libc::fanotify_mark(queue, libc::FAN_MARK_ADD, mask, libc::AT_FDCWD, path.as_ptr()) };
-        if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    fn first_word(&self) -> io::Result<Option<Word>> {
+        let deadline = Instant::now() + READY_MAX;
+        loop {
+            match self.hear() {
+                Ok(None) if Instant::now() < deadline && !self.is_gone() => {}
+                heard => return heard,
+            }
+            wait_readable(&self.as_fds(), READY_MAX)?;
+        }
+    }
+
+    /// What can be read when somebody knocked, or when the gate is gone.
+    pub fn as_fds(&self) -> [BorrowedFd<'_>; 2] {
+        [self.line.as_fd(), self.keeper.as_fd()]
+    }
+
+    /// The process that stands there.
+    pub fn keeper(&self) -> u32 {
+        self.keeper.pid()
+    }
+
+    /// Whether nobody stands there any more, so that everybody was let in.
+    pub fn is_gone(&self) -> bool {
+        self.keeper.wait(Some(Duration::ZERO)).unwrap_or(true)
     }
 
     /// Everybody who knocked since the last call.
-    pub fn knocks(&self) -> io::Result<Vec<Knock>> {
-        let mut buffer = [0_u8; BUFFER_BYTES];
-        let length = match rustix::io::retry_on_intr(|| rustix::io::read(&*self.queue, &mut buffer)) {
-            Ok(length) => length,
-            Err(rustix::io::Errno::WOULDBLOCK) => 0,
-            Err(error) => return Err(error.into()),
-        };
-        let mut rest = &buffer[..length];
+    pub fn knocks(&self) -> Vec<Knock> {
         let mut knocks = Vec::new();
-        while rest.len() >= METADATA_BYTES {
-            let number = |at: usize| i32::from_ne_bytes(rest[at..at + 4].try_into().expect("four bytes"));
-            let (size, fd, thread) = (number(0), number(16), number(20));
-            if fd >= 0 {
-                // SAFETY: the kernel opened this descriptor for whoever reads the notice, and only we do.
-                let program = unsafe { OwnedFd::from_raw_fd(fd) };
-                let queue = Arc::clone(&self.queue);
-                knocks.push(Knock { queue, program, thread: thread.unsigned_abs() });
+        while let Ok(Some(word)) = self.hear() {
+            if let Word::Knock { serial, thread, since } = word {
+                let waited = Duration::from_nanos(keeper::clock().saturating_sub(since));
+                knocks.push(Knock { line: Arc::clone(&self.line), serial, thread, waited });
             }
-            let size = usize::try_from(size).unwrap_or(0).max(METADATA_BYTES);
-            rest = rest.get(size..).unwrap_or_default();
         }
-        Ok(knocks)
+        knocks
+    }
+
+    /// The next word of the keeper; none if it says nothing.
+    fn hear(&self) -> io::Result<Option<Word>> {
+        let mut bytes = [0; WORD_BYTES];
+        match rustix::io::retry_on_intr(|| rustix::io::read(&*self.line, &mut bytes)) {
+            Ok(length) => Ok(Word::from_bytes(&bytes[..length])),
+            Err(Errno::AGAIN) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }
 
-impl AsFd for Gate {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.queue.as_fd()
+impl Drop for Gate {
+    fn drop(&mut self) {
+        // With it goes the queue, and the kernel lets everybody in.
+        let _ = self.keeper.signal(SIGKILL);
+        let _ = self.keeper.wait(Some(READY_MAX));
+        // Somebody who reaps all children of this process may have done it before.
+        let _ = waitid(WaitId::PidFd(self.keeper.as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
     }
 }
 
 impl Knock {
     /// The words of the command that the thread is about to become; none if they cannot be read.
     pub fn words(&self) -> Option<Vec<Vec<u8>>> {
-        let call = fs::read_to_string(format!("/proc/{}/syscall", self.thread)).ok()?;
+        let call = self.call()?;
         let mut fields = call.split_ascii_whitespace();
         let argument = match fields.next()?.parse::<libc::c_long>().ok()? {
             libc::SYS_execve => 1,
@@ -113,6 +189,18 @@ impl Knock {
             }
         }
         Some(words)
+    }
+
+    /// The system call that the thread waits in.
+    fn call(&self) -> Option<String> {
+        let deadline = Instant::now() + ASLEEP_MAX;
+        loop {
+            let call = fs::read_to_string(format!("/proc/{}/syscall", self.thread)).ok()?;
+            if !call.starts_with("running") || Instant::now() >= deadline {
+                return Some(call);
+            }
+            std::thread::sleep(ASLEEP_LOOK);
+        }
     }
 }
 
@@ -135,53 +223,10 @@ fn word_at(memory: &File, from: u64) -> Option<Vec<u8>> {
 
 impl Drop for Knock {
     fn drop(&mut self) {
-        let [a, b, c, d] = self.program.as_raw_fd().to_ne_bytes();
-        let [e, f, g, h] = libc::FAN_ALLOW.to_ne_bytes();
-        // Whoever was killed meanwhile needs no answer.
-        let _ = rustix::io::write(&*self.queue, &[a, b, c, d, e, f, g, h]);
+        // A keeper that cannot hear it lets the thread in when its time is up, and one that is gone has let everybody in.
+        let _ = rustix::io::write(&*self.line, &self.serial.to_ne_bytes());
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io::Write;
-    use std::process::{Child, Command, Stdio};
-    use std::time::{Duration, Instant};
-
-    use super::Gate;
-
-    #[test]
-    fn who_knocks_waits_and_a_gate_that_goes_lets_everybody_in() {
-        let dir = tempfile::tempdir().unwrap();
-        let program = dir.path().join("program");
-        std::fs::copy("/bin/true", &program).unwrap();
-        // They exist before the gate does: one that is forked later has a copy of it until it has executed something.
-        let [mut first, mut second] = [(); 2].map(|()| {
-            let script = format!("read -r go; exec {} 'a b' ''", program.display());
-            Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap()
-        });
-        let go = |child: &mut Child| drop(child.stdin.take().unwrap().write_all(b"\n"));
-        let Ok(gate) = Gate::open() else { return };
-        gate.guard(&program).unwrap();
-        go(&mut first);
-        let knock = loop {
-            if let Some(knock) = gate.knocks().unwrap().pop() {
-                break knock;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        };
-        let program_word = program.as_os_str().as_encoded_bytes().to_vec();
-        assert_eq!(knock.words(), Some(vec![program_word, b"a b".to_vec(), Vec::new()]));
-        std::thread::sleep(Duration::from_millis(50));
-        assert!(first.try_wait().unwrap().is_none());
-        let began = Instant::now();
-        drop(knock);
-        assert!(first.wait().unwrap().success());
-        go(&mut second);
-        std::thread::sleep(Duration::from_millis(50));
-        assert!(second.try_wait().unwrap().is_none());
-        drop(gate);
-        assert!(second.wait().unwrap().success());
-        assert!(began.elapsed() < Duration::from_secs(10));
-    }
-}
+mod tests;

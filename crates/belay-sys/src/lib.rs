@@ -33,6 +33,7 @@ mod signals;
 mod spawn;
 mod stat;
 mod wait;
+mod words;
 pub mod zfs;
 
 pub use bell::Bell;
@@ -44,7 +45,7 @@ pub use file::{
     punch_or_extend, set_file_mtime, watch_mappings,
 };
 pub use filesystem::{FileSystem, FileSystemKind};
-pub use gate::{Gate, Knock};
+pub use gate::{Gate, GatePlan, Knock, Members};
 pub use handle::{Handle, Located, handle_of, open_handle, path_of};
 pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
@@ -72,3 +73,4 @@ pub use signals::{catch_signals, suspend_job, suspend_self};
 pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
 pub use wait::wait_readable;
+pub use words::plain;

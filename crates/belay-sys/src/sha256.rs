@@ -51,8 +51,8 @@ mod x86 {
         for (one, two) in blocks[0].iter().zip(blocks[1]) {
             let before = lanes;
             let mut words = [words_of(one), words_of(two)];
-            for group in 0..4 {
-                rounds(group, &mut lanes, [words[0][group], words[1][group]]);
+            for (group, (one, two)) in words[0].into_iter().zip(words[1]).enumerate() {
+                rounds(group, &mut lanes, [one, two]);
             }
             for group in 4..16 {
                 for words in &mut words {

@@ -162,7 +162,7 @@ fn unavailable(error: impl std::error::Error) -> Error {
     while let Some(inner) = cause.source() {
         cause = inner;
     }
-    let text = cause.to_string();
+    let text = belay_sys::plain(cause);
     let first = text.lines().next().unwrap_or_default();
     Error::Unavailable { engine: "eBPF", why: format!("the kernel refused the programs: {first}") }
 }

@@ -373,7 +373,7 @@ fn refusal(error: &io::Error) -> String {
         Some(18) => "the workspace is a subvolume, which the kernel does not watch as a file system",
         Some(19 | 95) => "this file system cannot name its files for it",
         Some(24) => "too many programs watch already (fs.fanotify.max_user_groups)",
-        _ => return error.to_string(),
+        _ => return belay_sys::plain(error),
     };
     known.to_owned()
 }

@@ -22,7 +22,7 @@ mod unprivileged;
 
 pub use ebpf::{Denial, Denials, PathArgument};
 pub use error::{Error, Result};
-pub use hold::{Held, Holding, IsMeant};
+pub use hold::{GateNews, Held, Holding, IsMeant};
 pub use mapped::mapped_by_anybody;
 pub use options::{Dirty, Engine, Group, Options, Sink};
 pub use tracer::{Totals, Tracer};

@@ -5,7 +5,7 @@
 //! - an end is noted before its parent can learn of it;
 //! - when the follower ends for whatever reason, the kernel lets everybody run on untraced: nobody stays halted.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -57,18 +57,19 @@ struct Post {
     answered: Mutex<u64>,
     changed: Condvar,
     holding: OnceLock<Holding>,
-    released: Mutex<Vec<u32>>,
+    /// The numbers of those who may go.
+    released: Mutex<Vec<u64>>,
 }
 
 /// Lets a command go that was held.
 struct Key {
-    pid: u32,
+    number: u64,
     post: Arc<Post>,
 }
 
 impl Drop for Key {
     fn drop(&mut self) {
-        self.post.released.lock().unwrap_or_else(PoisonError::into_inner).push(self.pid);
+        self.post.released.lock().unwrap_or_else(PoisonError::into_inner).push(self.number);
     }
 }
 
@@ -172,8 +173,10 @@ struct Tree<'a> {
     threads: HashMap<u32, u32>,
     /// Whose they all are, if they can be nobody else's.
     uid: Option<u32>,
-    /// Processes that are held where they executed something.
-    held: HashSet<u32>,
+    /// Processes that are held where they executed something, each with a number of its own and since when.
+    held: HashMap<u32, (u64, Instant)>,
+    /// How many were ever held.
+    holds: u64,
     repose: Repose,
 }
 
@@ -183,7 +186,7 @@ impl Tree<'_> {
         let uid = (!belay_sys::is_root()).then(belay_sys::user_id);
         let parent = kin_of(first).map_or(0, |kin| kin.parent);
         let (processes, threads) = (HashMap::from([(first, parent)]), HashMap::new());
-        Tree { queue, post, processes, threads, uid, held: HashSet::new(), repose: Repose::default() }
+        Tree { queue, post, processes, threads, uid, held: HashMap::new(), holds: 0, repose: Repose::default() }
     }
 
     fn follow(&mut self) {
@@ -286,23 +289,27 @@ impl Tree<'_> {
     fn hold(&mut self, pid: u32, image: &Image) -> bool {
         let Some(holding) = self.post.holding.get() else { return false };
         let exe = Path::new(OsStr::from_bytes(image.exe.bytes()));
-        let own = holding.programs.iter().any(|program| program == exe).then(|| called(image.argv.clone(), Some(exe)));
+        let is_own = holding.programs.iter().any(|program| program == exe);
+        let own = is_own.then(|| called(image.argv.clone(), holding.programs.first()));
         let argv = own.as_deref().unwrap_or(&image.argv);
         if !(holding.is_meant)(pid, argv) {
             return false;
         }
-        self.held.insert(pid);
-        (holding.tell)(Held::new(pid, argv.to_vec(), Key { pid, post: Arc::clone(self.post) }));
+        self.holds += 1;
+        self.held.insert(pid, (self.holds, Instant::now()));
+        let key = Key { number: self.holds, post: Arc::clone(self.post) };
+        (holding.tell)(Held::new(pid, Some(argv.to_vec()), Duration::ZERO, key));
         true
     }
 
     fn let_go(&mut self) {
         let released = std::mem::take(&mut *self.post.released.lock().unwrap_or_else(PoisonError::into_inner));
-        for pid in released {
-            if self.held.remove(&pid) {
-                // One that was killed meanwhile needs no leave.
-                resume(pid, 0).unwrap_or(());
-            }
+        let held_max = self.post.holding.get().map_or(Duration::ZERO, |holding| holding.held_max);
+        // Whoever has the key may have been stopped.
+        let is_over = |_: &u32, held: &mut (u64, Instant)| released.contains(&held.0) || held.1.elapsed() >= held_max;
+        for (pid, _) in self.held.extract_if(is_over) {
+            // One that was killed meanwhile needs no leave.
+            resume(pid, 0).unwrap_or(());
         }
     }
 

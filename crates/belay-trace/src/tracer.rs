@@ -45,7 +45,12 @@ pub struct Totals {
 impl Tracer {
     /// Loads and marks whatever is needed; file changes are seen from here on.
     pub fn prepare(options: &Options, sink: Sink) -> Result<Tracer> {
-        let mut tracer = Tracer::best(options, sink)?;
+        Tracer::prepare_naming(options, sink, |_| ())
+    }
+
+    /// The same, and says which process will trace as soon as that is known: what it is to trace can be born beside the rest.
+    pub fn prepare_naming(options: &Options, sink: Sink, name: impl FnOnce(Option<u32>)) -> Result<Tracer> {
+        let mut tracer = Tracer::best(options, sink, name)?;
         tracer.remote =
             Root::open(&options.workspace).and_then(|root| root.file_system()).is_ok_and(|on| on.is_remote());
         if tracer.remote && options.files {
@@ -56,7 +61,7 @@ impl Tracer {
         Ok(tracer)
     }
 
-    fn best(options: &Options, sink: Sink) -> Result<Tracer> {
+    fn best(options: &Options, sink: Sink, name: impl FnOnce(Option<u32>)) -> Result<Tracer> {
         let sink = Arc::new(sink);
         let mut degraded = Vec::new();
         if options.engine != Engine::Unprivileged {
@@ -69,7 +74,7 @@ impl Tracer {
                 Err(_) => {}
             }
         }
-        let tracer = Unprivileged::prepare(options, Box::new(move |events| sink(events)))?;
+        let tracer = Unprivileged::prepare(options, Box::new(move |events| sink(events)), name)?;
         degraded.extend_from_slice(tracer.degraded());
         let exec = if options.exec { ExecSource::Ptrace } else { ExecSource::None };
         let files = if options.files { FileSource::Inotify } else { FileSource::None };
@@ -132,6 +137,14 @@ impl Tracer {
             Means::Unprivileged(tracer) => tracer.dirty(),
         };
         Dirty { complete: dirty.complete && !self.remote, ..dirty }
+    }
+
+    /// Hands over every change of a file that already happened, and what is known of commands; waits for nobody else.
+    pub fn hand_over(&self) {
+        match &self.means {
+            Means::Privileged(tracer) => tracer.flush(),
+            Means::Unprivileged(tracer) => tracer.hand_over(),
+        }
     }
 
     /// Hands over every event that already happened; returns once the sink had them.

@@ -64,14 +64,16 @@ struct State {
 }
 
 impl Unprivileged {
-    /// Watches the workspace from here on, and is ready to follow a process.
-    pub(crate) fn prepare(options: &Options, sink: Sink) -> Result<Unprivileged> {
+    /// Watches the workspace from here on, and is ready to follow a process; says who will follow it as soon as that is known.
+    pub(crate) fn prepare(options: &Options, sink: Sink, name: impl FnOnce(Option<u32>)) -> Result<Unprivileged> {
         let clock = Clock::start();
-        let watches = options.files.then(|| watch(options)).transpose()?;
-        let (inotify, watches) = watches.unzip();
-        let queue = Arc::new(Queue::new(inotify).map_err(kernel("make an event descriptor"))?);
+        let inotify = options.files.then(Inotify::new).transpose().map_err(kernel("make an inotify queue"))?;
+        let inotify = inotify.map(Arc::new);
+        let queue = Arc::new(Queue::new(inotify.clone()).map_err(kernel("make an event descriptor"))?);
         let follower = options.exec.then(|| Follower::start(Arc::clone(&queue))).transpose();
         let follower = follower.map_err(kernel("start the process that traces"))?;
+        name(follower.as_ref().map(Follower::pid));
+        let watches = inotify.map(|inotify| watch(options, inotify)).transpose()?;
         let table = Table::new(clock);
         let mut state = State { clock, table, watches, totals: Totals::default(), told_full: false };
         let degraded = state.shortcomings(options.exec);
@@ -112,6 +114,11 @@ impl Unprivileged {
         state.watches.as_mut().map_or_else(Dirty::default, Watches::take_dirty)
     }
 
+    /// Gives the sink what was seen up to now.
+    pub(crate) fn hand_over(&self) {
+        self.core.hand_over(&mut lock(&self.core.state));
+    }
+
     /// Returns once the sink has everything that already happened.
     pub(crate) fn flush(&self) {
         if let Some(follower) = &self.follower {
@@ -150,12 +157,10 @@ impl Drop for Unprivileged {
     }
 }
 
-fn watch(options: &Options) -> Result<(Arc<Inotify>, Watches)> {
-    let inotify = Arc::new(Inotify::new().map_err(kernel("make an inotify queue"))?);
+fn watch(options: &Options, inotify: Arc<Inotify>) -> Result<Watches> {
     let root = Root::open(&options.workspace).map_err(kernel("open the workspace"))?;
     let path = options.workspace.as_os_str().as_bytes();
-    let watches = Watches::new(root, Arc::clone(&inotify), path).map_err(kernel("watch the workspace"))?;
-    Ok((inotify, watches))
+    Watches::new(root, inotify, path).map_err(kernel("watch the workspace"))
 }
 
 fn start_relay(core: &Arc<Core>, follower: Option<Arc<Mutex<Follower>>>) -> io::Result<JoinHandle<()>> {

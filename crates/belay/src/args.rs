@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::commands as c;
 use crate::error::EXIT_CODES;
+use crate::ui::width::hang;
 
 /// Snapshots of any directory, and the way back.
 ///
@@ -38,8 +39,9 @@ pub(crate) struct Global {
     #[arg(long, global = true, help_heading = "Global options")]
     pub(crate) json: bool,
 
-    /// When to use colour
+    /// When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = "Global options")]
+    #[arg(hide_possible_values = true, hide_default_value = true)]
     pub(crate) color: Color,
 
     /// Say nothing but what was asked for, warnings and errors
@@ -147,7 +149,8 @@ A snapshot is named by its id or the beginning of it, its label, its number,
 
 const NOTES: &str = "\
 Names of snapshots:
-  snap_w5k9n3, snap_w5   an id, or its beginning when only one snapshot begins so
+  snap_w5k9n3, snap_w5   an id, or its beginning when only one snapshot begins so;
+                         w5k9 is enough, shorter needs the snap_
   before-refactor        a label
   12, cp-3               a number in the timeline, a slot of a pool
   @latest, @-2           the newest, the second before it
@@ -181,19 +184,83 @@ Exit codes:
 ";
 
 fn after_long_help() -> String {
-    let codes = EXIT_CODES.iter().map(|(code, meaning)| format!("  {code:<4} {meaning}\n"));
+    let codes = EXIT_CODES.iter().map(|(code, meaning)| hang(&format!("  {code:<4} "), meaning, 80) + "\n");
     format!("{NOTES}{}", codes.collect::<String>())
+}
+
+/// Every command that the help shows, by what one wants to do.
+const GROUPS: [(&str, &[&str]); 7] = [
+    ("Protect", &["run", "watch", "snapshot", "init", "install", "uninstall", "doctor"]),
+    ("Take back", &["undo", "redo", "rollback", "restore"]),
+    (
+        "Look",
+        &[
+            "status",
+            "log",
+            "diff",
+            "changes",
+            "blame",
+            "history",
+            "find",
+            "ls",
+            "cat",
+            "snapshots",
+            "runs",
+            "show",
+            "bisect",
+            "sql",
+            "audit",
+        ],
+    ),
+    ("Runs that go on", &["attach", "logs", "stop"]),
+    ("Side by side", &["fork", "forks", "compare", "pick", "review", "discard"]),
+    ("Rules and settings", &["profile", "why", "config", "trust"]),
+    ("The store", &["du", "gc", "verify", "forget", "export", "import", "workspaces"]),
+];
+/// What is for programs, or once.
+const OTHERS: (&str, &[&str]) =
+    ("Others", &["demo", "conformance", "completions", "version", "mcp", "hook", "statusline", "help"]);
+
+/// The command line with a help that is ordered by what one wants to do, on so many columns.
+pub(crate) fn with_groups(columns: usize) -> clap::Command {
+    let command = Cli::command();
+    let header = *command.get_styles().get_header();
+    let mut commands = String::new();
+    for (group, names) in GROUPS.iter().chain([&OTHERS]) {
+        commands.push_str(&format!("{header}{group}:{header:#}\n"));
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about).map(ToString::to_string);
+            let about = about.unwrap_or_else(|| "Show this, or the help of a command".to_owned());
+            commands.push_str(&hang(&format!("  {name:<12} "), &about, columns));
+            commands.push('\n');
+        }
+        commands.push('\n');
+    }
+    command.help_template(format!(
+        "{{before-help}}{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{header}Options:{header:#}\n{{options}}{{after-help}}"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_of_the_help() {
+        let mut grouped: Vec<&str> =
+            GROUPS.iter().chain([&OTHERS]).flat_map(|(_, names)| names.iter().copied()).collect();
+        grouped.sort_unstable();
+        let mut command = Cli::command();
+        command.build();
+        let mut shown: Vec<&str> =
+            command.get_subcommands().filter(|one| !one.is_hide_set()).map(clap::Command::get_name).collect();
+        shown.sort_unstable();
+        assert_eq!(grouped, shown);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl<'u> Context<'u> {
             Some(directory) if self.pinned.is_some() => Ok(directory.clone()),
             Some(directory) => directory
                 .canonicalize()
-                .map_err(|error| Failure::system(format!("cannot open {}", view::path(directory)), &error).untouched()),
+                .map_err(|error| Failure::named(format!("cannot open {}", view::path(directory)), &error).untouched()),
             None => std::env::current_dir()
                 .map_err(|error| Failure::system("cannot find the current directory", &error).hint("use -C DIR")),
         }
@@ -268,7 +268,8 @@ impl<'u> Context<'u> {
         Ok((PathBuf::from(&found.name), found))
     }
 
-    fn lenient_sources(&self) -> Result<Sources> {
+    /// The configuration for whoever must not be stopped by a mistake in it.
+    pub(crate) fn lenient_sources(&self) -> Result<Sources> {
         Ok(Sources { lenient: true, ..self.sources()? })
     }
 
@@ -369,7 +370,7 @@ fn read_config(base: &Path) -> Result<Option<Text>> {
     for (ending, format) in endings {
         let path = base.with_extension(ending);
         let cannot = |error: &io::Error| {
-            Failure::system(format!("cannot read the configuration {}", view::path(&path)), error).untouched()
+            Failure::named(format!("cannot read the configuration {}", view::path(&path)), error).untouched()
         };
         match fs::metadata(&path) {
             Ok(meta) if meta.len() > CONFIG_BYTES_MAX => {

@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 use std::io::{self, Write};
 
+use belay_session::plain;
 use serde_json::{Value, json};
 
 use crate::ui::style;
@@ -38,15 +39,18 @@ pub(crate) const EXIT_CODES: &[(u8, &str)] = &[
     (0, "done"),
     (
         1,
-        "`diff --exit-code` found differences, `verify` found damage, `doctor` found something missing, or `conformance` something lost",
+        "found something: differences (`diff --exit-code`), damage (`verify`), a layer that is missing (`doctor`), or a loss (`conformance`)",
     ),
     (2, "the command line cannot be understood"),
     (3, "no such snapshot, run, path or workspace, or nothing to undo"),
     (4, "refused: consent is missing, a name is taken, or the place is not safe"),
     (5, "done in part; what was left is named"),
-    (6, "the store is damaged, or was written by a newer belay"),
+    (6, "the store or the record of a run is damaged, or was written by a newer belay"),
     (7, "the operating system said no: permission, space, input or output"),
-    (125, "`belay run`: belay itself failed; otherwise its exit code is the command's"),
+    (
+        125,
+        "`belay run`: belay itself failed; otherwise its exit code is the command's (126 and 127 if that cannot be executed or found)",
+    ),
     (130, "interrupted; the old state is in place"),
 ];
 
@@ -65,6 +69,14 @@ impl Kind {
         }
     }
 
+    /// What it means that a path which the user named cannot be used.
+    pub(crate) fn of_path(error: &io::Error) -> Kind {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Kind::NotFound,
+            _ => Kind::System,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Kind::Usage => "usage",
@@ -79,6 +91,12 @@ impl Kind {
     }
 }
 
+/// How to find a path that is not where it was looked for.
+pub(crate) const FIND: &str = "`belay find NAME` tells which snapshots hold a path";
+
+/// What to do about a path that the system keeps from the user.
+const NOT_YOURS: &str = "`ls -ld` shows whose it is; its owner can do that, and root";
+
 /// A failed command.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -92,7 +110,7 @@ pub(crate) struct Failure {
 impl Failure {
     /// A failure of that kind; the message is lower case and has no full stop.
     pub(crate) fn new(kind: Kind, message: impl Into<String>) -> Failure {
-        Failure { kind, message: message.into(), causes: Vec::new(), notes: Vec::new(), hints: Vec::new() }
+        Failure { kind, message: plain(message.into()), causes: Vec::new(), notes: Vec::new(), hints: Vec::new() }
     }
 
     /// The named thing is not there.
@@ -116,11 +134,24 @@ impl Failure {
         Failure::new(Kind::System, message).because(error)
     }
 
+    /// The same with a path that the user named: one that is not there is not found.
+    pub(crate) fn named(message: impl Into<String>, error: &io::Error) -> Failure {
+        let failure = Failure::new(Kind::of_path(error), message).because(error);
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => failure.hint(NOT_YOURS),
+            _ => failure,
+        }
+    }
+
     /// Adds the chain of causes, outermost first.
     pub(crate) fn because(mut self, error: &dyn StdError) -> Failure {
         let mut next = Some(error);
         while let Some(cause) = next {
-            self.causes.push(cause.to_string());
+            let said = plain(cause);
+            // SQLite tells the number of what it has just said in words.
+            if !said.starts_with("Error code ") {
+                self.causes.push(said);
+            }
             next = cause.source();
         }
         self
@@ -130,6 +161,11 @@ impl Failure {
     pub(crate) fn note(mut self, note: impl Into<String>) -> Failure {
         self.notes.push(note.into());
         self
+    }
+
+    /// Adds the names that come close to one that does not exist, if any does.
+    pub(crate) fn nearest(self, names: &[String]) -> Failure {
+        if names.is_empty() { self } else { self.note(format!("nearest: {}", names.join(", "))) }
     }
 
     /// Says that nothing was changed.

@@ -18,6 +18,7 @@ mod profiles;
 mod relay;
 mod revert;
 mod rewind;
+mod said;
 mod summary;
 mod swift;
 mod ui;
@@ -34,7 +35,10 @@ use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{Failure, Kind};
 use crate::swift::Way;
-use crate::ui::Ui;
+use crate::ui::{Ui, width};
+
+/// Columns of the help, as clap has them too.
+const HELP_COLUMNS_MAX: usize = 100;
 
 /// Says what is wrong with the command line, as whoever typed it wants to hear it.
 fn misused(error: &clap::Error) -> ExitCode {
@@ -46,7 +50,11 @@ fn misused(error: &clap::Error) -> ExitCode {
     );
     if is_talk || !words.iter().any(|word| word == "--json") {
         // Whoever reads neither stream learns it from the exit code.
-        let _ = error.print();
+        let _ = match args::verb(&words) {
+            None if is_talk && error.kind() != ErrorKind::DisplayVersion => help(&words),
+            Some("help") if is_talk && words.last().is_some_and(|word| word == "help") => help(&words),
+            _ => error.print(),
+        };
     } else {
         let text = anstream::adapter::strip_str(&error.render().to_string()).to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
@@ -58,6 +66,19 @@ fn misused(error: &clap::Error) -> ExitCode {
         // Of a run every other code is the command's.
         _ if args::verb(&words) == Some("run") => ExitCode::from(BELAY_FAILED),
         code => ExitCode::from(u8::try_from(code).unwrap_or(2)),
+    }
+}
+
+/// Prints the help of belay itself, by what one wants to do; where nobody asked for it, as a complaint.
+fn help(words: &[String]) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut command = args::with_groups(width::columns().min(HELP_COLUMNS_MAX));
+    if words.is_empty() {
+        return write!(anstream::stderr(), "{}", command.render_help().ansi());
+    }
+    match words.iter().any(|word| word == "-h") {
+        true => command.print_help(),
+        false => command.print_long_help(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use belay_session::event::{Actor, Decision, Denied, Ended, Raw, Storm, Wanted};
 use belay_session::journal::Command;
-use belay_session::{Error, Home, Proposal, RunRecord};
+use belay_session::{Error, Home, Proposal, RunRecord, plain};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -63,10 +63,8 @@ fn refused(count: u64) -> String {
     if count > 1 { format!("refused {} times", quantity::grouped(count)) } else { "refused".to_owned() }
 }
 
-/// What the kernel said, without its number.
 fn reason(errno: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(errno).to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+    plain(std::io::Error::from_raw_os_error(errno))
 }
 
 /// Who was refused something, in words.

@@ -60,10 +60,14 @@ impl Comparison<'_> {
         if sides.iter().any(|side| side.as_ref().and_then(size_of).is_some_and(|size| size > SHOWN_BYTES_MAX)) {
             return Ok(Contents::Large);
         }
-        let old = self.bytes(self.before, &change.path, change.before.as_ref())?;
-        let new = self.bytes(self.after, &change.path, change.after.as_ref())?;
         let is_binary = |bytes: &[u8]| bytes[..bytes.len().min(SNIFFED_BYTES)].contains(&0);
-        Ok(if is_binary(&old) || is_binary(&new) { Contents::Binary } else { Contents::Text(old, new) })
+        // The newer side lies among what changed with it, the older one may lie deep in a large block.
+        let new = self.bytes(self.after, &change.path, change.after.as_ref())?;
+        if is_binary(&new) {
+            return Ok(Contents::Binary);
+        }
+        let old = self.bytes(self.before, &change.path, change.before.as_ref())?;
+        Ok(if is_binary(&old) { Contents::Binary } else { Contents::Text(old, new) })
     }
 
     fn bytes(&self, tree: &Tree, path: &[u8], entry: Option<&Entry>) -> Result<Vec<u8>> {

@@ -67,5 +67,5 @@ pub(crate) fn failure(error: ProfileError) -> Failure {
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::system(format!("cannot read {}", view::path(path)), error).untouched()
+    Failure::named(format!("cannot read {}", view::path(path)), error).untouched()
 }

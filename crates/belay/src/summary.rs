@@ -1,6 +1,6 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Decision, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::event::{Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
 use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
 use serde_json::{Value, json};
 
@@ -19,6 +19,8 @@ const DEEDS_MAX: usize = 5;
 const DENIED_MAX: usize = 8;
 /// Characters of a command in a summary.
 const COMMAND_MAX: usize = 60;
+/// How a jail says that it cannot keep a path from being made.
+const ABSENT: &str = "cannot be protected from being made";
 /// Columns before the further lines of a sentence.
 const INDENT: usize = 7;
 
@@ -79,7 +81,7 @@ pub(crate) fn unprotected(protection: &Protection) -> impl Iterator<Item = Strin
 
 /// What is weaker, a few words for each layer; snapshots, limits, and a jail that there is not, have lines of their own.
 pub(crate) fn weaker(protection: &Protection) -> Option<String> {
-    let words = |layer: &str| match (layer, protection.exec, protection.files) {
+    let words = |one: &Degraded| match (one.layer.as_str(), protection.exec, protection.files) {
         ("exec", ExecSource::Ptrace, _) => "strace and sudo do not work inside",
         ("exec", ..) => "commands may go unseen",
         ("files", _, FileSource::Inotify) => "who changed a file is a guess at times",
@@ -89,6 +91,7 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
         ("jail", ..) if protection.isolation == Isolation::Landlock => {
             "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
         }
+        ("jail", ..) if one.why.ends_with(ABSENT) => "what is protected and not there can be made",
         ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };
@@ -96,7 +99,7 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     let is_free = protection.isolation == Isolation::None;
     let is_told = |layer: &str| ["limits", "links", "snapshots"].contains(&layer) || (layer == "jail" && is_free);
     for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
-        let words = words(&one.layer);
+        let words = words(one);
         if !all.contains(&words) {
             all.push(words);
         }

@@ -3,7 +3,7 @@
 //! An agent waits for each of its hooks. So nothing is read, parsed or opened here that the helper has already; and
 //! whatever does not fit is left to the long way, which does the same without help.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,10 +14,9 @@ use clap::ValueEnum;
 
 use crate::agents::Agent;
 use crate::agents::word::{Said, understand};
+use crate::commands::hook::STEP_TIME_MAX;
 use crate::environment::Environment;
-
-/// More than this is no event that an agent tells.
-pub(crate) const INPUT_BYTES_MAX: u64 = 64 << 20;
+use crate::said;
 
 /// The version that a helper must have, too.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -59,9 +58,10 @@ pub(crate) fn hook() -> Way {
     let (agent, said) = match call {
         Call::Shell(agent, command) => (agent, Ok(Some(Said::shell(agent, &command)))),
         Call::Said(agent, event) => {
-            if std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input).is_err() {
-                return Way::Long(None);
-            }
+            input = match said::read(STEP_TIME_MAX) {
+                Ok(input) => input,
+                Err(_) => return Way::Long(None),
+            };
             (agent, serde_json::from_slice(&input).map(|said| understand(agent, event.as_deref(), &said)))
         }
     };

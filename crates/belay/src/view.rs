@@ -4,8 +4,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use belay_session::Snapshot;
 use belay_session::store::{Change, Entry, FileType, Gap, GapKind, Kind, Left, LeftReason, Opaque, What};
+use belay_session::{Snapshot, plain};
 use serde_json::{Map, Value};
 
 use crate::ui::escape::{printable, put_path};
@@ -198,7 +198,7 @@ fn left_words(reason: LeftReason) -> String {
         }
         LeftReason::ChangedSince => "it changed in the meantime".to_owned(),
         LeftReason::NotPermitted => "not permitted".to_owned(),
-        LeftReason::Failed(errno) => io::Error::from_raw_os_error(errno).to_string(),
+        LeftReason::Failed(errno) => plain(io::Error::from_raw_os_error(errno)),
     }
 }
 

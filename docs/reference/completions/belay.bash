@@ -220,6 +220,12 @@ _belay() {
             belay__subcmd__config,ls)
                 cmd="belay__subcmd__config__subcmd__list"
                 ;;
+            belay__subcmd__config,set)
+                cmd="belay__subcmd__config__subcmd__set"
+                ;;
+            belay__subcmd__config,unset)
+                cmd="belay__subcmd__config__subcmd__unset"
+                ;;
             belay__subcmd__config__subcmd__help,get)
                 cmd="belay__subcmd__config__subcmd__help__subcmd__get"
                 ;;
@@ -228,6 +234,12 @@ _belay() {
                 ;;
             belay__subcmd__config__subcmd__help,list)
                 cmd="belay__subcmd__config__subcmd__help__subcmd__list"
+                ;;
+            belay__subcmd__config__subcmd__help,set)
+                cmd="belay__subcmd__config__subcmd__help__subcmd__set"
+                ;;
+            belay__subcmd__config__subcmd__help,unset)
+                cmd="belay__subcmd__config__subcmd__help__subcmd__unset"
                 ;;
             belay__subcmd__forks,help)
                 cmd="belay__subcmd__forks__subcmd__help"
@@ -436,6 +448,12 @@ _belay() {
             belay__subcmd__help__subcmd__config,list)
                 cmd="belay__subcmd__help__subcmd__config__subcmd__list"
                 ;;
+            belay__subcmd__help__subcmd__config,set)
+                cmd="belay__subcmd__help__subcmd__config__subcmd__set"
+                ;;
+            belay__subcmd__help__subcmd__config,unset)
+                cmd="belay__subcmd__help__subcmd__config__subcmd__unset"
+                ;;
             belay__subcmd__help__subcmd__forks,list)
                 cmd="belay__subcmd__help__subcmd__forks__subcmd__list"
                 ;;
@@ -468,6 +486,12 @@ _belay() {
                 ;;
             belay__subcmd__help__subcmd__util,markdown)
                 cmd="belay__subcmd__help__subcmd__util__subcmd__markdown"
+                ;;
+            belay__subcmd__help__subcmd__workspaces,list)
+                cmd="belay__subcmd__help__subcmd__workspaces__subcmd__list"
+                ;;
+            belay__subcmd__help__subcmd__workspaces,rm)
+                cmd="belay__subcmd__help__subcmd__workspaces__subcmd__rm"
                 ;;
             belay__subcmd__profile,check)
                 cmd="belay__subcmd__profile__subcmd__check"
@@ -549,6 +573,30 @@ _belay() {
                 ;;
             belay__subcmd__util__subcmd__help,markdown)
                 cmd="belay__subcmd__util__subcmd__help__subcmd__markdown"
+                ;;
+            belay__subcmd__workspaces,forget)
+                cmd="belay__subcmd__workspaces__subcmd__rm"
+                ;;
+            belay__subcmd__workspaces,help)
+                cmd="belay__subcmd__workspaces__subcmd__help"
+                ;;
+            belay__subcmd__workspaces,list)
+                cmd="belay__subcmd__workspaces__subcmd__list"
+                ;;
+            belay__subcmd__workspaces,ls)
+                cmd="belay__subcmd__workspaces__subcmd__list"
+                ;;
+            belay__subcmd__workspaces,rm)
+                cmd="belay__subcmd__workspaces__subcmd__rm"
+                ;;
+            belay__subcmd__workspaces__subcmd__help,help)
+                cmd="belay__subcmd__workspaces__subcmd__help__subcmd__help"
+                ;;
+            belay__subcmd__workspaces__subcmd__help,list)
+                cmd="belay__subcmd__workspaces__subcmd__help__subcmd__list"
+                ;;
+            belay__subcmd__workspaces__subcmd__help,rm)
+                cmd="belay__subcmd__workspaces__subcmd__help__subcmd__rm"
                 ;;
             *)
                 ;;
@@ -1005,7 +1053,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config)
-            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list ls get help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list ls get set unset help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1065,7 +1113,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__config__subcmd__help)
-            opts="list get help"
+            opts="list get set unset help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1120,6 +1168,34 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__config__subcmd__help__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__config__subcmd__help__subcmd__unset)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__config__subcmd__list)
             opts="-C -q -h --origin --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1150,8 +1226,68 @@ _belay() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        belay__subcmd__config__subcmd__set)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__config__subcmd__unset)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         belay__subcmd__conformance)
-            opts="-C -q -h --snapshot --restore --only --place --timeout --directory --fork --json --color --quiet --yes-really --help"
+            opts="-C -q -h --snapshot --restore --only --place --backend --timeout --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1170,6 +1306,10 @@ _belay() {
                     return 0
                     ;;
                 --place)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --backend)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1431,7 +1571,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__forget)
-            opts="-y -C -q -h --everywhere --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --everywhere --consoles --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1847,7 +1987,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__config)
-            opts="list get"
+            opts="list get set unset"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1875,6 +2015,34 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__config__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__config__subcmd__set)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__config__subcmd__unset)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2701,8 +2869,36 @@ _belay() {
             return 0
             ;;
         belay__subcmd__help__subcmd__workspaces)
-            opts=""
+            opts="list rm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__workspaces__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__help__subcmd__workspaces__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3661,7 +3857,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__snapshots__subcmd__delete)
-            opts="-n -y -C -q -h --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            opts="-f -n -y -C -q -h --force --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4427,8 +4623,124 @@ _belay() {
             return 0
             ;;
         belay__subcmd__workspaces)
-            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help list ls rm forget help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__workspaces__subcmd__help)
+            opts="list rm help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__workspaces__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__workspaces__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__workspaces__subcmd__help__subcmd__rm)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__workspaces__subcmd__list)
+            opts="-C -q -h --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --directory)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        belay__subcmd__workspaces__subcmd__rm)
+            opts="-n -y -C -q -h --gone --existing --dry-run --yes --directory --fork --json --color --quiet --yes-really --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

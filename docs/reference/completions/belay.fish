@@ -26,7 +26,7 @@ end
 
 complete -c belay -n "__fish_belay_needs_command" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_needs_command" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_needs_command" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_needs_command" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_needs_command" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -70,11 +70,11 @@ complete -c belay -n "__fish_belay_needs_command" -f -a "gc" -d 'Give back the s
 complete -c belay -n "__fish_belay_needs_command" -f -a "verify" -d 'Check that every snapshot can be restored'
 complete -c belay -n "__fish_belay_needs_command" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_needs_command" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
-complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
-complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_needs_command" -f -a "forget" -d 'Erase files or directories from every snapshot and every record of the workspace'
+complete -c belay -n "__fish_belay_needs_command" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_needs_command" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_needs_command" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
-complete -c belay -n "__fish_belay_needs_command" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_needs_command" -f -a "config" -d 'Show the configuration in force, or change your own'
 complete -c belay -n "__fish_belay_needs_command" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
 complete -c belay -n "__fish_belay_needs_command" -f -a "init" -d 'Protect a project: a first snapshot of it, kept outside of it'
 complete -c belay -n "__fish_belay_needs_command" -f -a "install" -d 'Connect agents with belay: their hooks, their tools and their status line'
@@ -106,7 +106,7 @@ complete -c belay -n "__fish_belay_using_subcommand run" -l hide -d 'Hide this f
 complete -c belay -n "__fish_belay_using_subcommand run" -l backend -d 'Where the content of its snapshots is to lie; without it, where snapshots.backend says' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand run" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand run" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand run" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand run" -s d -l detach -d 'Do not wait: the run goes on without this terminal'
@@ -119,7 +119,7 @@ complete -c belay -n "__fish_belay_using_subcommand run" -l yes-really -d 'Allow
 complete -c belay -n "__fish_belay_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand watch" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand watch" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand watch" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand watch" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand watch" -s d -l detach -d 'Do not wait: the watch goes on without this terminal'
@@ -130,7 +130,7 @@ complete -c belay -n "__fish_belay_using_subcommand watch" -l yes-really -d 'All
 complete -c belay -n "__fish_belay_using_subcommand watch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand attach" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand attach" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand attach" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand attach" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand attach" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -139,7 +139,7 @@ complete -c belay -n "__fish_belay_using_subcommand attach" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand attach" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand stop" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand stop" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand stop" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand stop" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand stop" -l now -d 'Kill at once'
@@ -150,7 +150,7 @@ complete -c belay -n "__fish_belay_using_subcommand stop" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand stop" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand logs" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand logs" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand logs" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand logs" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand logs" -s f -l follow -d 'Go on showing until the run ends'
@@ -162,7 +162,7 @@ complete -c belay -n "__fish_belay_using_subcommand logs" -s h -l help -d 'Print
 complete -c belay -n "__fish_belay_using_subcommand runs" -s n -l limit -d 'Show only the newest N' -r
 complete -c belay -n "__fish_belay_using_subcommand runs" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand runs" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand runs" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand runs" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand runs" -s a -l all -d 'List the runs of all workspaces'
@@ -172,7 +172,7 @@ complete -c belay -n "__fish_belay_using_subcommand runs" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand runs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand show" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand show" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand show" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand show" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -182,7 +182,7 @@ complete -c belay -n "__fish_belay_using_subcommand show" -s h -l help -d 'Print
 complete -c belay -n "__fish_belay_using_subcommand log" -l command -d 'Show only this command and what it started' -r
 complete -c belay -n "__fish_belay_using_subcommand log" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand log" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand log" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand log" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand log" -s f -l follow -d 'Go on showing what happens until the run ends'
@@ -195,7 +195,7 @@ complete -c belay -n "__fish_belay_using_subcommand log" -l yes-really -d 'Allow
 complete -c belay -n "__fish_belay_using_subcommand log" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand sql" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand sql" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand sql" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand sql" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand sql" -l csv -d 'Print comma-separated values'
@@ -205,7 +205,7 @@ complete -c belay -n "__fish_belay_using_subcommand sql" -l yes-really -d 'Allow
 complete -c belay -n "__fish_belay_using_subcommand sql" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -217,7 +217,7 @@ complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand audit; and not __fish_seen_subcommand_from verify export help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from verify" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -227,7 +227,7 @@ complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subco
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l redact -d 'Leave out every event in whose JSON form this text occurs; the rest can still be checked' -r
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand audit; and __fish_seen_subcommand_from export" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -245,7 +245,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshot" -l hash -d 'The ha
 sha256\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand snapshot" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand snapshot" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand snapshot" -l turn -d 'Mark the beginning of a turn of an agent, so that `belay undo @turn-N` can take it back'
@@ -269,7 +269,7 @@ safety\t''
 final\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list ls prune delete rm help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list ls prune delete rm help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list ls prune delete rm help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list ls prune delete rm help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and not __fish_seen_subcommand_from list ls prune delete rm help" -s l -l long -d 'Show number, exact time, files, bytes and description too'
@@ -297,7 +297,7 @@ safety\t''
 final\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from list" -s l -l long -d 'Show number, exact time, files, bytes and description too'
@@ -319,7 +319,7 @@ safety\t''
 final\t''"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -s l -l long -d 'Show number, exact time, files, bytes and description too'
@@ -333,7 +333,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l budget -d 'Delete until the store takes no more than this, such as 2GiB' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s n -l dry-run -d 'Only show what would be deleted'
@@ -344,9 +344,10 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s f -l force -d 'Delete also what the next undo or redo needs, which can then not be done any more'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s n -l dry-run -d 'Only show what would be deleted'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -355,9 +356,10 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s f -l force -d 'Delete also what the next undo or redo needs, which can then not be done any more'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s n -l dry-run -d 'Only show what would be deleted'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from rm" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -370,7 +372,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand status" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand status" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand status" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand status" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand status" -s a -l all -d 'Name every changed and every unprotected path, instead of the first few'
@@ -382,7 +384,7 @@ complete -c belay -n "__fish_belay_using_subcommand status" -s h -l help -d 'Pri
 complete -c belay -n "__fish_belay_using_subcommand diff" -s U -l unified -d 'Show N lines around each change' -r
 complete -c belay -n "__fish_belay_using_subcommand diff" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand diff" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand diff" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand diff" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand diff" -l stat -d 'Count changed lines instead of showing them'
@@ -399,7 +401,7 @@ complete -c belay -n "__fish_belay_using_subcommand rollback" -l mtime -d 'Give 
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand rollback" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand rollback" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand rollback" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s n -l dry-run -d 'Only show what would be done'
@@ -414,7 +416,7 @@ complete -c belay -n "__fish_belay_using_subcommand review" -l mtime -d 'Give re
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand review" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand review" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand review" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand review" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand review" -l apply -d 'Apply it; on a terminal, after one question for all of it'
@@ -429,7 +431,7 @@ complete -c belay -n "__fish_belay_using_subcommand review" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand review" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand discard" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand discard" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand discard" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand discard" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand discard" -s y -l yes -d 'Do not ask'
@@ -441,7 +443,7 @@ complete -c belay -n "__fish_belay_using_subcommand fork" -s n -l number -d 'Mak
 complete -c belay -n "__fish_belay_using_subcommand fork" -l to -d 'Make it a directory of its own, new or empty' -r -F
 complete -c belay -n "__fish_belay_using_subcommand fork" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand fork" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand fork" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand fork" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand fork" -s y -l yes -d 'Do not ask before a full copy'
@@ -451,7 +453,7 @@ complete -c belay -n "__fish_belay_using_subcommand fork" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand fork" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list ls rm help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list ls rm help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list ls rm help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list ls rm help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list ls rm help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -464,7 +466,7 @@ complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand forks; and not __fish_seen_subcommand_from list ls rm help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -473,7 +475,7 @@ complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subco
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from ls" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -482,7 +484,7 @@ complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subco
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
@@ -496,7 +498,7 @@ complete -c belay -n "__fish_belay_using_subcommand forks; and __fish_seen_subco
 complete -c belay -n "__fish_belay_using_subcommand compare" -s U -l unified -d 'Show N lines around each change' -r
 complete -c belay -n "__fish_belay_using_subcommand compare" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand compare" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand compare" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand compare" -l stat -d 'Count changed lines instead of showing them'
@@ -512,7 +514,7 @@ complete -c belay -n "__fish_belay_using_subcommand pick" -l mtime -d 'Give rest
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand pick" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand pick" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand pick" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand pick" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand pick" -s n -l dry-run -d 'Only show what would be done'
@@ -528,7 +530,7 @@ complete -c belay -n "__fish_belay_using_subcommand undo" -l mtime -d 'Give rest
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand undo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand undo" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand undo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand undo" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand undo" -s n -l dry-run -d 'Only show what would be done'
@@ -541,7 +543,7 @@ complete -c belay -n "__fish_belay_using_subcommand redo" -l mtime -d 'Give rest
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand redo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand redo" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand redo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand redo" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand redo" -s n -l dry-run -d 'Only show what would be done'
@@ -554,7 +556,7 @@ complete -c belay -n "__fish_belay_using_subcommand restore" -l mtime -d 'Give r
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand restore" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand restore" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand restore" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand restore" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand restore" -s n -l dry-run -d 'Only show what would be done'
@@ -565,7 +567,7 @@ complete -c belay -n "__fish_belay_using_subcommand restore" -l yes-really -d 'A
 complete -c belay -n "__fish_belay_using_subcommand restore" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand history" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand history" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand history" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand history" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand history" -s a -l all -d 'Show the snapshots in which it did not change, too'
@@ -575,7 +577,7 @@ complete -c belay -n "__fish_belay_using_subcommand history" -l yes-really -d 'A
 complete -c belay -n "__fish_belay_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand changes" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand changes" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand changes" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand changes" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand changes" -s a -l all -d 'Name every path, also in directories that came or went as a whole'
@@ -585,7 +587,7 @@ complete -c belay -n "__fish_belay_using_subcommand changes" -l yes-really -d 'A
 complete -c belay -n "__fish_belay_using_subcommand changes" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand blame" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand blame" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand blame" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand blame" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand blame" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -597,7 +599,7 @@ complete -c belay -n "__fish_belay_using_subcommand bisect" -l until -d 'A snaps
 complete -c belay -n "__fish_belay_using_subcommand bisect" -l profile -d 'What CMD may reach; without it, the profile that suits it' -r
 complete -c belay -n "__fish_belay_using_subcommand bisect" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand bisect" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand bisect" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand bisect" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand bisect" -s v -l verbose -d 'Show what CMD writes, on standard error'
@@ -607,7 +609,7 @@ complete -c belay -n "__fish_belay_using_subcommand bisect" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand bisect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand cat" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand cat" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand cat" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand cat" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand cat" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -616,7 +618,7 @@ complete -c belay -n "__fish_belay_using_subcommand cat" -l yes-really -d 'Allow
 complete -c belay -n "__fish_belay_using_subcommand cat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand ls" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand ls" -s l -l long -d 'Show mode, owner, size and time'
@@ -628,7 +630,7 @@ complete -c belay -n "__fish_belay_using_subcommand ls" -s h -l help -d 'Print h
 complete -c belay -n "__fish_belay_using_subcommand find" -s s -l snapshot -d 'Search this snapshot only' -r
 complete -c belay -n "__fish_belay_using_subcommand find" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand find" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand find" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand find" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand find" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -637,7 +639,7 @@ complete -c belay -n "__fish_belay_using_subcommand find" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand find" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand du" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand du" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand du" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand du" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand du" -l why -d 'Show for each snapshot what deleting it alone would free, and which paths take most'
@@ -647,7 +649,7 @@ complete -c belay -n "__fish_belay_using_subcommand du" -l yes-really -d 'Allow 
 complete -c belay -n "__fish_belay_using_subcommand du" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand gc" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand gc" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand gc" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand gc" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand gc" -s n -l dry-run -d 'Only say what would be freed'
@@ -657,7 +659,7 @@ complete -c belay -n "__fish_belay_using_subcommand gc" -l yes-really -d 'Allow 
 complete -c belay -n "__fish_belay_using_subcommand gc" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand verify" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand verify" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand verify" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand verify" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand verify" -l deep -d 'Read and check every byte'
@@ -669,7 +671,7 @@ complete -c belay -n "__fish_belay_using_subcommand verify" -s h -l help -d 'Pri
 complete -c belay -n "__fish_belay_using_subcommand export" -l git-ref -d 'Write a commit and call it refs/sandbox/snapshots/NAME, which must not exist' -r
 complete -c belay -n "__fish_belay_using_subcommand export" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand export" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand export" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand export" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand export" -l all -d 'Put what git ignores into the commit, too'
@@ -683,7 +685,7 @@ complete -c belay -n "__fish_belay_using_subcommand import" -s l -l label -d 'A 
 complete -c belay -n "__fish_belay_using_subcommand import" -s d -l description -d 'A longer note' -r
 complete -c belay -n "__fish_belay_using_subcommand import" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand import" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand import" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand import" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand import" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -692,28 +694,81 @@ complete -c belay -n "__fish_belay_using_subcommand import" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand forget" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand forget" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand forget" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand forget" -l everywhere -d 'Erase the same content from every other path and workspace that ever held it, too'
-complete -c belay -n "__fish_belay_using_subcommand forget" -l dry-run -d 'Only show which snapshots hold them'
+complete -c belay -n "__fish_belay_using_subcommand forget" -l consoles -d 'Also erase everything that the terminals of runs showed whose records name a path'
+complete -c belay -n "__fish_belay_using_subcommand forget" -s n -l dry-run -d 'Only show which snapshots hold them, and which runs name them'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s y -l yes -d 'Do not ask'
 complete -c belay -n "__fish_belay_using_subcommand forget" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand forget" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -l yes-really -d 'Allow your home directory or `/` as a workspace'
-complete -c belay -n "__fish_belay_using_subcommand workspaces" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "ls" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "rm" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "forget" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and not __fish_seen_subcommand_from list ls rm forget help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l gone -d 'All whose directory is gone'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l existing -d 'Also the history of a directory that still exists'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s n -l dry-run -d 'Only show what would go'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from rm" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l gone -d 'All whose directory is gone'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l existing -d 'Also the history of a directory that still exists'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s n -l dry-run -d 'Only show what would go'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s y -l yes -d 'Do not ask'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from forget" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from help" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from help" -f -a "rm" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
+complete -c belay -n "__fish_belay_using_subcommand workspaces; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -727,7 +782,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen
 complete -c belay -n "__fish_belay_using_subcommand profile; and not __fish_seen_subcommand_from list ls show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -736,7 +791,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_sub
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from ls" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -745,7 +800,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_sub
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -754,7 +809,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_sub
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_subcommand_from check" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -768,7 +823,7 @@ complete -c belay -n "__fish_belay_using_subcommand profile; and __fish_seen_sub
 complete -c belay -n "__fish_belay_using_subcommand why" -l profile -d 'Under this profile' -r
 complete -c belay -n "__fish_belay_using_subcommand why" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand why" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand why" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand why" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand why" -l path -d 'It is a path'
@@ -778,22 +833,24 @@ complete -c belay -n "__fish_belay_using_subcommand why" -l json -d 'Print JSON:
 complete -c belay -n "__fish_belay_using_subcommand why" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand why" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand why" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "list" -d 'List every key with its value'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "ls" -d 'List every key with its value'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "get" -d 'Print the value of one key'
-complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "list" -d 'List every key with its value'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "ls" -d 'List every key with its value'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "get" -d 'Print the value of one key'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "set" -d 'Set a key in your own configuration file'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "unset" -d 'Take a key out of your own configuration file, so that its default counts again'
+complete -c belay -n "__fish_belay_using_subcommand config; and not __fish_seen_subcommand_from list ls get set unset help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -l origin -d 'Show where each value comes from'
@@ -803,7 +860,7 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from ls" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from ls" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from ls" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from ls" -l origin -d 'Show where each value comes from'
@@ -813,19 +870,39 @@ complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subc
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l fork -d 'Act on this fork of the workspace instead' -r
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+always\t'Always'
+never\t'Never'"
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -l yes-really -d 'Allow your home directory or `/` as a workspace'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from unset" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "list" -d 'List every key with its value'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "get" -d 'Print the value of one key'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "set" -d 'Set a key in your own configuration file'
+complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "unset" -d 'Take a key out of your own configuration file, so that its default counts again'
 complete -c belay -n "__fish_belay_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c belay -n "__fish_belay_using_subcommand trust" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand trust" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand trust" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand trust" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand trust" -l revoke -d 'Trust it no longer'
@@ -836,7 +913,7 @@ complete -c belay -n "__fish_belay_using_subcommand trust" -l yes-really -d 'All
 complete -c belay -n "__fish_belay_using_subcommand trust" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand init" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand init" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand init" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand init" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand init" -l project -d 'Also connect the agents that are used here, in the project\'s own settings'
@@ -846,7 +923,7 @@ complete -c belay -n "__fish_belay_using_subcommand init" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand install" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand install" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand install" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand install" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand install" -l all -d 'All agents that are used here'
@@ -861,7 +938,7 @@ complete -c belay -n "__fish_belay_using_subcommand install" -l yes-really -d 'A
 complete -c belay -n "__fish_belay_using_subcommand install" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand uninstall" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand uninstall" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand uninstall" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand uninstall" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand uninstall" -l all -d 'All agents that are used here'
@@ -873,7 +950,7 @@ complete -c belay -n "__fish_belay_using_subcommand uninstall" -l yes-really -d 
 complete -c belay -n "__fish_belay_using_subcommand uninstall" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand doctor" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand doctor" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand doctor" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand doctor" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand doctor" -l fix -d 'Connect the agents that are used here and are not connected'
@@ -883,7 +960,7 @@ complete -c belay -n "__fish_belay_using_subcommand doctor" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand mcp" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand mcp" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand mcp" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand mcp" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand mcp" -l read-only -d 'Offer only tools that change nothing'
@@ -894,7 +971,7 @@ complete -c belay -n "__fish_belay_using_subcommand mcp" -s h -l help -d 'Print 
 complete -c belay -n "__fish_belay_using_subcommand hook" -l shell -d 'Nothing was said: the agent is about to give this command line to a shell' -r
 complete -c belay -n "__fish_belay_using_subcommand hook" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand hook" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand hook" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand hook" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand hook" -l patient -d 'Nobody waits for this: take whatever time it needs'
@@ -904,7 +981,7 @@ complete -c belay -n "__fish_belay_using_subcommand hook" -l yes-really -d 'Allo
 complete -c belay -n "__fish_belay_using_subcommand hook" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand statusline" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand statusline" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand statusline" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand statusline" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand statusline" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -913,7 +990,7 @@ complete -c belay -n "__fish_belay_using_subcommand statusline" -l yes-really -d
 complete -c belay -n "__fish_belay_using_subcommand statusline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand demo" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand demo" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand demo" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand demo" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand demo" -l keep -d 'Keep the temporary directory, to look around in it'
@@ -925,10 +1002,11 @@ complete -c belay -n "__fish_belay_using_subcommand conformance" -l snapshot -d 
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l restore -d 'The shell command that brings everything back' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l only -d 'Only properties or groups of them whose name holds this text' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l place -d 'Make the workspaces beneath DIR, for instance on another filesystem' -r -F
+complete -c belay -n "__fish_belay_using_subcommand conformance" -l backend -d 'Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l timeout -d 'How long each command of the tool may take' -r
 complete -c belay -n "__fish_belay_using_subcommand conformance" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand conformance" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand conformance" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand conformance" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -937,7 +1015,7 @@ complete -c belay -n "__fish_belay_using_subcommand conformance" -l yes-really -
 complete -c belay -n "__fish_belay_using_subcommand conformance" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand completions" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand completions" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand completions" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand completions" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -946,7 +1024,7 @@ complete -c belay -n "__fish_belay_using_subcommand completions" -l yes-really -
 complete -c belay -n "__fish_belay_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand version" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand version" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand version" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand version" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand version" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -957,7 +1035,7 @@ complete -c belay -n "__fish_belay_using_subcommand answer" -l run -d 'The run t
 complete -c belay -n "__fish_belay_using_subcommand answer" -l cwd -d 'Where it is' -r -F
 complete -c belay -n "__fish_belay_using_subcommand answer" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand answer" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand answer" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand answer" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand answer" -l coloured -d 'Whether its terminal has colours'
@@ -968,7 +1046,7 @@ complete -c belay -n "__fish_belay_using_subcommand answer" -l yes-really -d 'Al
 complete -c belay -n "__fish_belay_using_subcommand answer" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand reside" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand reside" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand reside" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand reside" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand reside" -l begin -d 'Start another process in a session of its own that does it'
@@ -979,7 +1057,7 @@ complete -c belay -n "__fish_belay_using_subcommand reside" -s h -l help -d 'Pri
 complete -c belay -n "__fish_belay_using_subcommand supervise" -l channel -d 'The descriptor of the connection to whoever started it' -r
 complete -c belay -n "__fish_belay_using_subcommand supervise" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand supervise" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand supervise" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand supervise" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand supervise" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -988,7 +1066,7 @@ complete -c belay -n "__fish_belay_using_subcommand supervise" -l yes-really -d 
 complete -c belay -n "__fish_belay_using_subcommand supervise" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_subcommand_from man markdown completions help" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -1002,7 +1080,7 @@ complete -c belay -n "__fish_belay_using_subcommand util; and not __fish_seen_su
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l dir -d 'The directory to write them to' -r -F
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -1011,7 +1089,7 @@ complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -1020,7 +1098,7 @@ complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from markdown" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l fork -d 'Act on this fork of the workspace instead' -r
-complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
+complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l color -d 'When to use colour: auto, always or never; auto is on a terminal unless NO_COLOR is set' -r -f -a "auto\t'On a terminal, unless NO_COLOR is set'
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand util; and __fish_seen_subcommand_from completions" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
@@ -1067,11 +1145,11 @@ complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_su
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "verify" -d 'Check that every snapshot can be restored'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "export" -d 'Write a snapshot as an archive, into a directory or as a commit'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "import" -d 'Make a snapshot of an archive, of another directory or of a git ref'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot of the workspace'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "forget" -d 'Erase files or directories from every snapshot and every record of the workspace'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "workspaces" -d 'List the workspaces that belay knows, or forget one that is gone'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "profile" -d 'Show what a confined command may reach'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "why" -d 'Say whether a confined command can reach something, and which rule decides'
-complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "config" -d 'Show the configuration in force'
+complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "config" -d 'Show the configuration in force, or change your own'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "trust" -d 'Trust the belay.toml (or .yaml) of the workspace as it is now'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "init" -d 'Protect a project: a first snapshot of it, kept outside of it'
 complete -c belay -n "__fish_belay_using_subcommand help; and not __fish_seen_subcommand_from run watch attach stop logs runs show log sql audit snapshot snapshots status diff rollback review discard fork forks compare pick undo redo restore history changes blame bisect cat ls find du gc verify export import forget workspaces profile why config trust init install uninstall doctor mcp hook statusline demo conformance completions version answer reside supervise util help" -f -a "install" -d 'Connect agents with belay: their hooks, their tools and their status line'
@@ -1096,11 +1174,15 @@ complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcom
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from snapshots" -f -a "delete" -d 'Delete snapshots by name'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from forks" -f -a "list" -d 'List them'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from forks" -f -a "rm" -d 'Remove forks; the last state of each is captured first, and a directory of its own stays'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from workspaces" -f -a "list" -d 'List them'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from workspaces" -f -a "rm" -d 'Forget workspaces that are gone: their snapshots and the records of their runs, for good'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "list" -d 'List every profile'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "show" -d 'Show a profile with all that it inherits'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from profile" -f -a "check" -d 'Check a profile\'s file without using it'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "list" -d 'List every key with its value'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "get" -d 'Print the value of one key'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "set" -d 'Set a key in your own configuration file'
+complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "unset" -d 'Take a key out of your own configuration file, so that its default counts again'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "man" -d 'Write a man page for belay and for each command'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "markdown" -d 'Print the reference of all commands as Markdown'
 complete -c belay -n "__fish_belay_using_subcommand help; and __fish_seen_subcommand_from util" -f -a "completions" -d 'Print a completion script'

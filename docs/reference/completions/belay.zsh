@@ -18,7 +18,7 @@ _belay() {
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -56,7 +56,7 @@ none\:"Nothing"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the run goes on without this terminal]' \
@@ -78,7 +78,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-d[Do not wait\: the watch goes on without this terminal]' \
@@ -98,7 +98,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -115,7 +115,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--now[Kill at once]' \
@@ -134,7 +134,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing until the run ends]' \
@@ -156,7 +156,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[List the runs of all workspaces]' \
@@ -174,7 +174,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -192,7 +192,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-f[Go on showing what happens until the run ends]' \
@@ -215,7 +215,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--json)--csv[Print comma-separated values]' \
@@ -234,7 +234,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -258,7 +258,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -276,7 +276,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -333,7 +333,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--turn[Mark the beginning of a turn of an agent, so that \`belay undo @turn-N\` can take it back]' \
@@ -359,7 +359,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -390,7 +390,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -413,7 +413,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show number, exact time, files, bytes and description too]' \
@@ -435,7 +435,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be deleted]' \
@@ -455,9 +455,11 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
+'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -476,9 +478,11 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
+'-f[Delete also what the next undo or redo needs, which can then not be done any more]' \
+'--force[Delete also what the next undo or redo needs, which can then not be done any more]' \
 '-n[Only show what would be deleted]' \
 '--dry-run[Only show what would be deleted]' \
 '-y[Do not ask]' \
@@ -533,7 +537,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every changed and every unprotected path, instead of the first few]' \
@@ -555,7 +559,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -582,7 +586,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -608,7 +612,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--apply[Apply it; on a terminal, after one question for all of it]' \
@@ -634,7 +638,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -656,7 +660,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask before a full copy]' \
@@ -676,7 +680,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -700,7 +704,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -716,7 +720,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -732,7 +736,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-y[Do not ask]' \
@@ -785,7 +789,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '(--name-only --name-status)--stat[Count changed lines instead of showing them]' \
@@ -811,7 +815,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -838,7 +842,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -861,7 +865,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -883,7 +887,7 @@ fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only show what would be done]' \
@@ -896,8 +900,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot to take them from:_default' \
-'*::paths -- The files and directories:_files' \
+'*::words -- The files and directories; before them, the snapshot to take them from:_files' \
 && ret=0
 ;;
 (history)
@@ -905,7 +908,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Show the snapshots in which it did not change, too]' \
@@ -924,7 +927,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-a[Name every path, also in directories that came or went as a whole]' \
@@ -943,7 +946,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -963,7 +966,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-v[Show what CMD writes, on standard error]' \
@@ -982,7 +985,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -991,7 +994,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 ':path -- The file:_files' \
 && ret=0
 ;;
@@ -1000,7 +1003,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-l[Show mode, owner, size and time]' \
@@ -1013,7 +1016,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':snapshot -- The snapshot:_default' \
+'::snapshot -- The snapshot; the newest by default:_default' \
 '::path -- A file or directory; the current directory by default:_files' \
 && ret=0
 ;;
@@ -1024,7 +1027,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1041,7 +1044,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--why[Show for each snapshot what deleting it alone would free, and which paths take most]' \
@@ -1058,7 +1061,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '-n[Only say what would be freed]' \
@@ -1076,7 +1079,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--deep[Read and check every byte]' \
@@ -1095,7 +1098,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--all[Put what git ignores into the commit, too]' \
@@ -1121,7 +1124,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1138,11 +1141,13 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--everywhere[Erase the same content from every other path and workspace that ever held it, too]' \
-'--dry-run[Only show which snapshots hold them]' \
+'--consoles[Also erase everything that the terminals of runs showed whose records name a path]' \
+'-n[Only show which snapshots hold them, and which runs name them]' \
+'--dry-run[Only show which snapshots hold them, and which runs name them]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1159,7 +1164,31 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+":: :_belay__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
+&& ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1170,12 +1199,106 @@ never\:"Never"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(ls)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(forget)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'()--gone[All whose directory is gone]' \
+'--existing[Also the history of a directory that still exists]' \
+'-n[Only show what would go]' \
+'--dry-run[Only show what would go]' \
+'-y[Do not ask]' \
+'--yes[Do not ask]' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- Identifiers or paths, as `belay workspaces` lists them:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__workspaces__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-workspaces-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1199,7 +1322,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1215,7 +1338,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1231,7 +1354,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1248,7 +1371,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1302,7 +1425,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--path[It is a path]' \
@@ -1322,7 +1445,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1346,7 +1469,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1364,7 +1487,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--origin[Show where each value comes from]' \
@@ -1382,7 +1505,42 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+always\:"Always"
+never\:"Never"))' \
+'--json[Print JSON\: one document, or one object a line for lists that can be long]' \
+'-q[Say nothing but what was asked for, warnings and errors]' \
+'--quiet[Say nothing but what was asked for, warnings and errors]' \
+'--yes-really[Allow your home directory or \`/\` as a workspace]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':key -- The key, such as snapshots.retention.budget:_default' \
+':value -- The value:_default' \
+&& ret=0
+;;
+(unset)
+_arguments "${_arguments_options[@]}" : \
+'-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
+'--fork=[Act on this fork of the workspace instead]:NAME:_default' \
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1414,6 +1572,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1431,7 +1597,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--revoke[Trust it no longer]' \
@@ -1450,7 +1616,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--project[Also connect the agents that are used here, in the project'\''s own settings]' \
@@ -1468,7 +1634,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1497,7 +1663,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '()--all[All agents that are used here]' \
@@ -1523,7 +1689,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--fix[Connect the agents that are used here and are not connected]' \
@@ -1540,7 +1706,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--read-only[Offer only tools that change nothing]' \
@@ -1558,7 +1724,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--patient[Nobody waits for this\: take whatever time it needs]' \
@@ -1582,7 +1748,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1598,7 +1764,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--keep[Keep the temporary directory, to look around in it]' \
@@ -1616,11 +1782,12 @@ _arguments "${_arguments_options[@]}" : \
 '--restore=[The shell command that brings everything back]:COMMAND:_default' \
 '*--only=[Only properties or groups of them whose name holds this text]:TEXT:_default' \
 '--place=[Make the workspaces beneath DIR, for instance on another filesystem]:DIR:_files' \
+'(--snapshot)--backend=[Try belay itself with this backend; with btrfs and zfs each workspace is made a subvolume or a data set]:NAME:_default' \
 '--timeout=[How long each command of the tool may take]:SECONDS:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1637,7 +1804,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1654,7 +1821,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1672,7 +1839,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--coloured[Whether its terminal has colours]' \
@@ -1691,7 +1858,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--begin[Start another process in a session of its own that does it]' \
@@ -1710,7 +1877,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1727,7 +1894,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1752,7 +1919,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1768,7 +1935,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -1784,7 +1951,7 @@ _arguments "${_arguments_options[@]}" : \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--directory=[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
 '--fork=[Act on this fork of the workspace instead]:NAME:_default' \
-'--color=[When to use colour]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
+'--color=[When to use colour\: auto, always or never; auto is on a terminal unless NO_COLOR is set]:WHEN:((auto\:"On a terminal, unless NO_COLOR is set"
 always\:"Always"
 never\:"Never"))' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
@@ -2058,7 +2225,27 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (workspaces)
 _arguments "${_arguments_options[@]}" : \
+":: :_belay__subcmd__help__subcmd__workspaces_commands" \
+"*::: :->workspaces" \
 && ret=0
+
+    case $state in
+    (workspaces)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:belay-help-workspaces-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rm)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
@@ -2109,6 +2296,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (get)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(set)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(unset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2256,11 +2451,11 @@ _belay_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'forget:Erase files or directories from every snapshot and every record of the workspace' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2370,6 +2565,8 @@ _belay__subcmd__config_commands() {
 'list:List every key with its value' \
 'ls:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config commands' commands "$@"
@@ -2384,6 +2581,8 @@ _belay__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'belay config help commands' commands "$@"
@@ -2403,10 +2602,30 @@ _belay__subcmd__config__subcmd__help__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config help list commands' commands "$@"
 }
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__help__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__help__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config help unset commands' commands "$@"
+}
 (( $+functions[_belay__subcmd__config__subcmd__list_commands] )) ||
 _belay__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__conformance_commands] )) ||
 _belay__subcmd__conformance_commands() {
@@ -2546,11 +2765,11 @@ _belay__subcmd__help_commands() {
 'verify:Check that every snapshot can be restored' \
 'export:Write a snapshot as an archive, into a directory or as a commit' \
 'import:Make a snapshot of an archive, of another directory or of a git ref' \
-'forget:Erase files or directories from every snapshot of the workspace' \
-'workspaces:List the workspaces that belay knows' \
+'forget:Erase files or directories from every snapshot and every record of the workspace' \
+'workspaces:List the workspaces that belay knows, or forget one that is gone' \
 'profile:Show what a confined command may reach' \
 'why:Say whether a confined command can reach something, and which rule decides' \
-'config:Show the configuration in force' \
+'config:Show the configuration in force, or change your own' \
 'trust:Trust the belay.toml (or .yaml) of the workspace as it is now' \
 'init:Protect a project\: a first snapshot of it, kept outside of it' \
 'install:Connect agents with belay\: their hooks, their tools and their status line' \
@@ -2634,6 +2853,8 @@ _belay__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
 'list:List every key with its value' \
 'get:Print the value of one key' \
+'set:Set a key in your own configuration file' \
+'unset:Take a key out of your own configuration file, so that its default counts again' \
     )
     _describe -t commands 'belay help config commands' commands "$@"
 }
@@ -2646,6 +2867,16 @@ _belay__subcmd__help__subcmd__config__subcmd__get_commands() {
 _belay__subcmd__help__subcmd__config__subcmd__list_commands() {
     local commands; commands=()
     _describe -t commands 'belay help config list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__set_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__set_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config set commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__config__subcmd__unset_commands] )) ||
+_belay__subcmd__help__subcmd__config__subcmd__unset_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help config unset commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__help__subcmd__conformance_commands] )) ||
 _belay__subcmd__help__subcmd__conformance_commands() {
@@ -2954,8 +3185,21 @@ _belay__subcmd__help__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__help__subcmd__workspaces_commands] )) ||
 _belay__subcmd__help__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+    )
     _describe -t commands 'belay help workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__help__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay help workspaces rm commands' commands "$@"
 }
 (( $+functions[_belay__subcmd__history_commands] )) ||
 _belay__subcmd__history_commands() {
@@ -3282,8 +3526,48 @@ _belay__subcmd__why_commands() {
 }
 (( $+functions[_belay__subcmd__workspaces_commands] )) ||
 _belay__subcmd__workspaces_commands() {
-    local commands; commands=()
+    local commands; commands=(
+'list:List them' \
+'ls:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'forget:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
     _describe -t commands 'belay workspaces commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help_commands() {
+    local commands; commands=(
+'list:List them' \
+'rm:Forget workspaces that are gone\: their snapshots and the records of their runs, for good' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'belay workspaces help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help help commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__help__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces help rm commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__list_commands] )) ||
+_belay__subcmd__workspaces__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces list commands' commands "$@"
+}
+(( $+functions[_belay__subcmd__workspaces__subcmd__rm_commands] )) ||
+_belay__subcmd__workspaces__subcmd__rm_commands() {
+    local commands; commands=()
+    _describe -t commands 'belay workspaces rm commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_belay" ]; then

@@ -89,6 +89,7 @@ pub(crate) fn snapshot(second: u64, origin: &str, slot: Option<u32>) -> Event {
         command: None,
         root: Some("cd".repeat(32)),
         gaps: 0,
+        meanwhile: 0,
         failed: None,
     };
     event(second, What::Snapshot(taken))

@@ -7,6 +7,7 @@
 )]
 
 mod bundles;
+mod erasing;
 mod events;
 mod killed;
 mod questions;

@@ -70,8 +70,11 @@ fn newest_with(call: &Call<'_>, path: &[u8]) -> Result<Snapshot> {
             None => {}
         }
     }
-    let unknown =
-        || belay_session::Error::NotInSnapshot { path: words::path(path), snapshot: "any snapshot".to_owned() };
+    let unknown = || belay_session::Error::NotInSnapshot {
+        path: words::path(path),
+        snapshot: "any snapshot".to_owned(),
+        nearest: Vec::new(),
+    };
     Ok(same.cloned().ok_or_else(unknown)?)
 }
 

@@ -26,7 +26,10 @@ pub(super) fn open(workspace: &Path) -> io::Result<Dir> {
     let around = Root::open(workspace.parent().ok_or(io::ErrorKind::NotADirectory)?)?.dir_path_only(b"")?;
     match around.make_dir(NAME.as_bytes(), 0o700) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-            return Err(io::Error::new(error.kind(), format!("{NAME} cannot be made beside it: {error}")));
+            return Err(io::Error::new(
+                error.kind(),
+                format!("{NAME} cannot be made beside it: {}", belay_sys::plain(&error)),
+            ));
         }
         _ => {}
     }

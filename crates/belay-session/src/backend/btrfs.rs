@@ -20,7 +20,7 @@ impl Native for Btrfs {
     fn refusal(&self, workspace: &Path) -> Option<String> {
         match obstacle(workspace) {
             Ok(obstacle) => obstacle,
-            Err(error) => Some(error.to_string()),
+            Err(error) => Some(belay_sys::plain(error)),
         }
     }
 

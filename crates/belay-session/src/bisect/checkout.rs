@@ -176,7 +176,7 @@ impl<'w, 'h> Checkout<'w, 'h> {
         layer: Option<&Overlay>,
         directory: &Path,
     ) -> belay_jail::Result<ExitStatus> {
-        let unavailable = |error: Error| belay_jail::Error::Unavailable { why: error.to_string() };
+        let unavailable = |error: Error| belay_jail::Error::Unavailable { why: chain_of(&error) };
         let home = self.origin.home().path();
         let (policy, patterns) = policy_at(program.confinement, program.den, home, at, layer).map_err(unavailable)?;
         let null = || fs::File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from);

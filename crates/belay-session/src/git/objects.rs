@@ -176,7 +176,7 @@ impl Objects {
         };
         let file = match open() {
             Err(error) if is_absent(&error) => return Ok(None),
-            other => other.map_err(|error| bad(id, error.to_string()))?,
+            other => other.map_err(|error| bad(id, belay_sys::plain(error)))?,
         };
         parse_loose(file, max).map(Some).map_err(|why| bad(id, why))
     }
@@ -290,7 +290,7 @@ pub(super) fn parse_loose(from: impl Read, max: u64) -> Result<(Kind, Vec<u8>), 
     let mut header = Vec::new();
     loop {
         let mut byte = [0];
-        inflate.read_exact(&mut byte).map_err(|error| error.to_string())?;
+        inflate.read_exact(&mut byte).map_err(belay_sys::plain)?;
         match byte[0] {
             0 => break,
             _ if header.len() >= HEADER_BYTES_MAX => return Err("its header is too long".into()),
@@ -307,6 +307,6 @@ pub(super) fn parse_loose(from: impl Read, max: u64) -> Result<(Kind, Vec<u8>), 
 /// So many bytes, and not one more.
 pub(super) fn exactly(from: impl Read, size: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    from.take(size + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    from.take(size + 1).read_to_end(&mut bytes).map_err(belay_sys::plain)?;
     if bytes.len() as u64 == size { Ok(bytes) } else { Err("it is not as long as it says".into()) }
 }

@@ -56,7 +56,11 @@ impl Pack {
                 // One that git replaces at this moment.
                 Err(error) if is_absent(&error) => {}
                 other => packs.push(other.map_err(|error| {
-                    unusable(format!("pack {}: {error}", String::from_utf8_lossy(stem).escape_debug()))
+                    unusable(format!(
+                        "pack {}: {}",
+                        String::from_utf8_lossy(stem).escape_debug(),
+                        belay_sys::plain(error)
+                    ))
                 })?),
             }
         }

@@ -33,7 +33,7 @@ pub(super) fn unusable(why: impl Into<String>) -> Error {
 
 /// What failed about a file of the repository.
 pub(super) fn failed(what: &'static str) -> impl FnOnce(io::Error) -> Error {
-    move |error| unusable(format!("{what}: {error}"))
+    move |error| unusable(format!("{what}: {}", belay_sys::plain(error)))
 }
 
 impl Repository {

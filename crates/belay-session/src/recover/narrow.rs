@@ -58,6 +58,11 @@ fn dependent(steps: &Steps, foreign: &[Vec<u8>]) -> HashSet<Vec<u8>> {
 fn is_ours(step: &Step<'_>, other: &mut Finder<'_>) -> Result<bool> {
     let Some(now) = &step.before else { return Ok(true) };
     let Some(then) = other.find(step.path)? else { return Ok(false) };
+    let what = &step.what;
+    // What nobody could read then is in no snapshot, whatever its mode is by now.
+    if then.is_opaque() && !now.is_opaque() && (step.after.is_none() || what.content || what.retyped || what.links) {
+        return Ok(false);
+    }
     Ok(belay_store::is_between(now, &then, step.after.as_ref().unwrap_or(&then)))
 }
 

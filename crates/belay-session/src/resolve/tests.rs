@@ -24,7 +24,7 @@ fn number(name: &str) -> Result<u64> {
 fn every_way_to_name_a_snapshot_works() {
     let expected = [
         ("snap_w5k9n3", 1),
-        ("w5k", 1),
+        ("w5k9", 1),
         ("snap_w5b", 2),
         ("before-refactor", 2),
         ("cp-3", 4),
@@ -49,7 +49,7 @@ fn every_way_to_name_a_snapshot_works() {
 
 #[test]
 fn an_ambiguous_name_lists_what_it_could_be() {
-    let Err(Error::AmbiguousSnapshot { candidates, .. }) = number("w5") else { panic!("w5 fits two") };
+    let Err(Error::AmbiguousSnapshot { candidates, .. }) = number("snap_w5") else { panic!("w5 fits two") };
     assert_eq!(candidates, ["snap_w5b2m7", "snap_w5k9n3"]);
 }
 
@@ -61,6 +61,11 @@ fn an_unknown_name_lists_the_nearest() {
     assert_eq!(nearest, ["@latest"]);
     for name in ["cp-9", "77", "@-9", "@turn-1", "@", ""] {
         assert!(matches!(number(name), Err(Error::UnknownSnapshot { .. })), "{name:?}");
+    }
+    // Too short for an id that nobody announced, or a number that no snapshot has.
+    for (name, meant) in [("w", "snap_w5b2m7"), ("w5k", "snap_w5k9n3")] {
+        let Err(Error::UnknownSnapshot { nearest, .. }) = number(name) else { panic!("{name:?} is an accident") };
+        assert!(nearest.iter().any(|near| near.ends_with(&meant["snap_".len()..])), "{name:?}: {nearest:?}");
     }
     for time in ["09:00", "2 years ago"] {
         assert!(matches!(number(time), Err(Error::NoneSoOld { .. })), "{time:?}");

@@ -92,6 +92,16 @@ impl Helpers {
         self.0.lock().expect("no holder panics").contains(&pid)
     }
 
+    /// Takes one in.
+    pub(super) fn add(&self, pid: u32) {
+        self.change(|pids| pids.push(pid));
+    }
+
+    /// Forgets one that is gone.
+    pub(super) fn remove(&self, pid: u32) {
+        self.change(|pids| pids.retain(|other| *other != pid));
+    }
+
     fn change(&self, change: impl FnOnce(&mut Vec<u32>)) {
         change(&mut self.0.lock().expect("no holder panics"));
     }
@@ -172,12 +182,12 @@ impl Desk {
             let call = match read_call(&mut reading) {
                 Ok(Some(call)) => call,
                 Ok(None) => return Ok(()),
-                Err(error) => return write_line(&mut writing, &AgentAnswer::Refused(error.to_string())),
+                Err(error) => return write_line(&mut writing, &AgentAnswer::Refused(belay_sys::plain(error))),
             };
             if call.pipe {
                 return match self.join(&call, &writing) {
                     Ok(()) => Ok(()),
-                    Err(error) => write_line(&mut writing, &AgentAnswer::Refused(error.to_string())),
+                    Err(error) => write_line(&mut writing, &AgentAnswer::Refused(belay_sys::plain(error))),
                 };
             }
             write_line(&mut writing, &self.answer(&call))?;
@@ -219,9 +229,9 @@ impl Desk {
         // It holds the connection open as long as it is there.
         drop(command);
         let pid = child.id();
-        self.helpers.change(|pids| pids.push(pid));
+        self.helpers.add(pid);
         let ended = child.wait();
-        self.helpers.change(|pids| pids.retain(|other| *other != pid));
+        self.helpers.remove(pid);
         let _ = stream.shutdown(std::net::Shutdown::Both);
         ended.map(drop)
     }
@@ -235,7 +245,7 @@ impl Desk {
         }
         let _turn = self.busy.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let done = carry_out((self.answerer)(&self.run, call), &self.helpers);
-        done.unwrap_or_else(|error| AgentAnswer::Refused(error.to_string()))
+        done.unwrap_or_else(|error| AgentAnswer::Refused(belay_sys::plain(error)))
     }
 }
 
@@ -259,14 +269,14 @@ pub(super) fn carry_out(mut command: Command, helpers: &Helpers) -> io::Result<A
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     let pid = child.id();
-    helpers.change(|pids| pids.push(pid));
+    helpers.add(pid);
     let heard = hear(&mut child);
     if heard.is_err() {
         // It is past its time, or nobody can hear it any more.
         let _ = child.kill();
     }
     let status = child.wait();
-    helpers.change(|pids| pids.retain(|other| *other != pid));
+    helpers.remove(pid);
     let ([out, err], status) = (heard?, status?);
     let cut = out.len() >= TEXT_BYTES_MAX || err.len() >= TEXT_BYTES_MAX;
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use belay_event::SnapshotTaken;
+use belay_event::{At, Event, SnapshotTaken, What};
 use belay_trace::Tracer;
 
 use super::record::RunRecord;
@@ -34,6 +34,8 @@ pub(super) struct Done {
     result: Result<Snapshot, String>,
     linked: Vec<Name>,
     took_us: u64,
+    /// It was there already: a look at everything found nothing new.
+    is_known: bool,
 }
 
 impl Done {
@@ -57,6 +59,11 @@ impl Done {
         self.job.ask.held
     }
 
+    /// Whether there was nothing to take.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known
+    }
+
     /// Why it was not taken.
     pub(super) fn failure(&self) -> Option<&str> {
         self.result.as_ref().err().map(String::as_str)
@@ -73,6 +80,8 @@ impl Done {
 pub(super) struct Captures {
     queue: VecDeque<Ask>,
     is_busy: bool,
+    /// When the one that is being taken began, and what changed since.
+    taking: Option<(At, u64)>,
     /// The last snapshot of this run, if changes were watched since before it began.
     base: Option<String>,
     owed: Vec<Vec<u8>>,
@@ -98,6 +107,20 @@ impl Captures {
         self.queue.iter().any(|ask| ask.kind == kind)
     }
 
+    /// Takes down when the one that is being taken began: everything before is in it.
+    pub(super) fn began(&mut self, at: At) {
+        self.taking = Some((at, 0));
+    }
+
+    /// Takes in an event: a change while a snapshot is taken may be in it, or in part, or not.
+    pub(super) fn observe(&mut self, event: &Event) {
+        if let (Some((began, changes)), What::File(_)) = (&mut self.taking, &event.what)
+            && event.at >= *began
+        {
+            *changes += 1;
+        }
+    }
+
     /// What to take next, if nothing is being taken.
     pub(super) fn next(&mut self, tracer: Option<&Tracer>) -> Option<Job> {
         while !self.is_busy {
@@ -118,9 +141,16 @@ impl Captures {
         None
     }
 
+    /// Takes in that there was nothing to take.
+    pub(super) fn known(&mut self, done: &Done, watched: bool) {
+        self.is_busy = false;
+        self.base = done.id().filter(|_| watched).map(str::to_owned);
+    }
+
     /// Takes in what came of a job; `watched` says whether changes were watched when it began.
     pub(super) fn done(&mut self, done: Done, watched: bool) -> SnapshotTaken {
         self.is_busy = false;
+        let meanwhile = self.taking.take().map_or(0, |(_, changes)| changes);
         let by_dirty_set = done.job.dirty.is_some();
         match &done.result {
             Ok(snapshot) => self.base = watched.then(|| snapshot.id.clone()),
@@ -143,6 +173,7 @@ impl Captures {
             command: ask.command,
             root: snapshot.as_ref().map(|snapshot| snapshot.root.to_hex()),
             gaps: snapshot.as_ref().map_or(0, |snapshot| snapshot.gaps),
+            meanwhile,
             snapshot: snapshot.map(|snapshot| snapshot.id),
             failed,
         }
@@ -163,6 +194,10 @@ impl Job {
     /// Takes the snapshot.
     pub(super) fn carry_out(self, workspace: &Workspace<'_>, run: &RunRecord, work: Work<'_>) -> Done {
         let began = Instant::now();
+        let took_us = || u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if let Some(latest) = self.known_already(workspace, work) {
+            return Done { job: self, result: Ok(latest), linked: Vec::new(), took_us: took_us(), is_known: true };
+        }
         let request = SnapshotRequest {
             backend: run.backend.as_deref().and_then(BackendChoice::from_name),
             kind: self.ask.kind,
@@ -181,12 +216,24 @@ impl Job {
             Ok(taken) => (Ok(taken.snapshot), taken.linked),
             Err(error) => (Err(crate::error::chain(&error)), Vec::new()),
         };
-        Done { job: self, result, linked, took_us: u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX) }
+        Done { job: self, result, linked, took_us: took_us(), is_known: false }
+    }
+
+    /// The latest snapshot, if it is asked for what an agent changed, nobody saw whether it did, and it did not.
+    fn known_already(&self, workspace: &Workspace<'_>, work: Work<'_>) -> Option<Snapshot> {
+        if self.ask.kind != Kind::Tool || self.dirty.is_some() {
+            return None;
+        }
+        let latest = workspace.timeline().ok()?.latest()?.clone();
+        let is_same = workspace.present(work).ok()?.manifest().identity == latest.root;
+        is_same.then_some(latest)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use belay_event::{Action, FileChange};
+
     use super::*;
 
     fn ask(kind: Kind, command: u64) -> Ask {
@@ -213,12 +260,35 @@ mod tests {
     }
 
     #[test]
+    fn what_changes_while_one_is_taken_is_counted_and_nothing_else() {
+        let change = |at: i128| {
+            let path = belay_event::Raw::from(&b"f"[..]);
+            let change = FileChange { action: Action::Modified, path, to: None, dir: false, size: None, by: None };
+            Event::new(At::from_unix_nanos(at), What::File(change))
+        };
+        let mut captures = Captures::default();
+        captures.observe(&change(5));
+        captures.ask(ask(Kind::Idle, 1));
+        let job = captures.next(None).expect("something was asked for");
+        captures.began(At::from_unix_nanos(10));
+        [9, 10, 11].into_iter().for_each(|at| captures.observe(&change(at)));
+        let done = |job| Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5, is_known: false };
+        assert_eq!(captures.done(done(job), true).meanwhile, 2);
+        captures.observe(&change(12));
+        captures.ask(ask(Kind::Idle, 1));
+        let job = captures.next(None).expect("something was asked for");
+        captures.began(At::from_unix_nanos(20));
+        assert_eq!(captures.done(done(job), true).meanwhile, 0);
+    }
+
+    #[test]
     fn without_a_tracer_everything_is_looked_at_and_a_failure_is_told() {
         let mut captures = Captures::default();
         captures.ask(ask(Kind::Idle, 1));
         let job = captures.next(None).expect("something was asked for");
         assert!(job.dirty.is_none());
-        let taken = captures.done(Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5 }, true);
+        let taken = captures
+            .done(Done { job, result: Err("disk full".into()), linked: Vec::new(), took_us: 5, is_known: false }, true);
         assert_eq!((taken.failed.as_deref(), taken.by_dirty_set), (Some("disk full"), false));
         assert!(!captures.is_busy() && captures.base.is_none());
     }

@@ -108,6 +108,7 @@ fn found(snapshot: &Snapshot, took_us: u64, at: At) -> Event {
         command: None,
         root: Some(snapshot.root.to_hex()),
         gaps: snapshot.gaps,
+        meanwhile: 0,
         failed: None,
     };
     Event::new(at, What::Snapshot(taken))

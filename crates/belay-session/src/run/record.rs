@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::confine::Confinement;
 use crate::error::{Error, Result};
 use crate::home::Home;
+use crate::resolve::is_beginning;
 
 /// A run, or a watch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -325,8 +326,7 @@ impl Home {
         if let Some(at) = runs.iter().rposition(|run| run.id == name || run.label.as_deref() == Some(name)) {
             return Ok(runs.swap_remove(at));
         }
-        let bare = name.strip_prefix("run_").unwrap_or(name);
-        runs.retain(|run| !bare.is_empty() && run.id["run_".len()..].starts_with(bare));
+        runs.retain(|run| is_beginning(name, "run_", &run.id));
         match runs.len() {
             0 => Err(unknown(name)),
             1 => Ok(runs.remove(0)),

@@ -154,18 +154,18 @@ impl Supervisor<'_> {
         let work = Work { progress: &progress, stop: self.stop };
         let watches = tree.is_some() && self.watches_by_kernel();
         let (tracer, journal, taken, born, denials) = std::thread::scope(|scope| {
-            let tracer = scope.spawn(move || Tracer::prepare(&options, sink));
+            let (name, named) = std::sync::mpsc::channel();
+            let tracer =
+                scope.spawn(move || Tracer::prepare_naming(&options, sink, |pid| name.send(pid).unwrap_or(())));
             let denials = watches.then(|| scope.spawn(denials::load));
             let saved = scope.spawn(|| record.save(workspace.home().disk(), true));
             let journal = scope.spawn(|| journal::create(workspace.home(), record));
             let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, work)));
             // By this thread, since the command ends with the one that bore it. Where the system lets only ancestors trace unasked,
             // it must know its tracer; root may trace whom it likes.
-            let bear = |tracer| cradle.as_ref().map(|(tree, streams)| this.bear(tree, streams, tracer));
-            let early = if belay_sys::is_root() { bear(None) } else { None };
+            let pid = if belay_sys::is_root() { None } else { named.recv().ok().flatten() };
+            let born = cradle.as_ref().map(|(tree, streams)| this.bear(tree, streams, pid));
             let tracer = tracer.join().expect("a tracer does not panic");
-            let pid = tracer.as_ref().ok().and_then(Tracer::tracer_pid);
-            let born = early.or_else(|| bear(pid));
             let saved = saved.join().expect("a record does not panic");
             let journal = journal.join().expect("a journal does not panic");
             let denials = denials.map(|denials| denials.join());

@@ -53,8 +53,8 @@ impl Workspace<'_> {
             let refused = |why: String| Error::NotFrozen { run: run.id.clone(), why };
             // One that ended since, or has not begun yet, has no socket and changes nothing.
             let Ok(mut client) = RunClient::connect(&self.home().run_dir(&run.id)) else { continue };
-            client.set_patience(PATIENCE).map_err(|error| refused(error.to_string()))?;
-            client.ask(&Request::Freeze).map_err(|error| refused(error.to_string()))?;
+            client.set_patience(PATIENCE).map_err(|error| refused(belay_sys::plain(error)))?;
+            client.ask(&Request::Freeze).map_err(|error| refused(belay_sys::plain(error)))?;
             match await_still(&mut client) {
                 Ok(true) => still.runs.push(client),
                 Ok(false) => {}
@@ -63,7 +63,7 @@ impl Workspace<'_> {
         }
         for (run, _) in self.outlived_runs()? {
             let held =
-                hold_survivors(&run).map_err(|error| Error::NotFrozen { run: run.id, why: error.to_string() })?;
+                hold_survivors(&run).map_err(|error| Error::NotFrozen { run: run.id, why: belay_sys::plain(error) })?;
             still.survivors.push(held);
         }
         Ok(still)
@@ -108,7 +108,7 @@ fn await_still(client: &mut RunClient) -> std::result::Result<bool, String> {
             Ok(Some(Answer::Refused(why))) => return Err(why),
             Ok(Some(Answer::Ended(_)) | None) => return Ok(false),
             Ok(Some(_)) => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(belay_sys::plain(error)),
         }
     }
 }

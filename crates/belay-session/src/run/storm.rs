@@ -368,7 +368,7 @@ fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<S
         Ok(AgentAnswer::Done { err, .. }) => Some(err.lossy().lines().next().unwrap_or("it failed").to_owned()),
         Ok(AgentAnswer::Refused(why)) => Some(why.clone()),
         Ok(AgentAnswer::Piped) => Some("it answers what nobody asked".to_owned()),
-        Err(error) => Some(error.to_string()),
+        Err(error) => Some(belay_sys::plain(error)),
     }
 }
 

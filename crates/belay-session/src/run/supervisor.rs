@@ -231,6 +231,7 @@ impl<'w> Supervisor<'w> {
             Wake::ChildExited => self.is_over = true,
             Wake::ChildStopped(at) => self.stopped(at),
             Wake::Held(held) => self.held(held),
+            Wake::Gate(news) => self.gate_changed(news),
             Wake::Taken(done) => {
                 self.steps.taken(&done);
                 self.taken(*done);
@@ -278,6 +279,8 @@ impl<'w> Supervisor<'w> {
     fn take_next(&mut self) {
         let Some(jobs) = &self.jobs else { return self.holds.release() };
         if let Some(job) = self.captures.next(self.tracer.as_ref()) {
+            let now = self.now();
+            self.captures.began(now);
             if job.ask.kind == Kind::Tool {
                 self.steps.begun();
             }
@@ -312,6 +315,18 @@ impl<'w> Supervisor<'w> {
             tracer.flush();
         }
         self.outskirts.flush();
+        self.take_events();
+    }
+
+    /// Takes in every change of a file that already happened; commands may be late.
+    pub(super) fn see_changes(&mut self) {
+        if let Some(tracer) = &self.tracer {
+            tracer.hand_over();
+        }
+        self.take_events();
+    }
+
+    fn take_events(&mut self) {
         let waiting: Vec<Wake> = self.inbox.try_iter().collect();
         for wake in waiting {
             match wake {
@@ -336,6 +351,7 @@ impl<'w> Supervisor<'w> {
                 self.outskirts.command_ended();
             }
             self.commands.observe(event);
+            self.captures.observe(event);
             if let What::Exit(exit) = &event.what
                 && self.record.child.as_ref().is_some_and(|child| child.pid == exit.pid)
                 && !matches!(exit.ended, Ended::Replaced(_))
@@ -407,7 +423,7 @@ impl<'w> Supervisor<'w> {
             }
             Err(error) => {
                 self.thawed_at = Some(Instant::now());
-                self.control.answer(client, &Answer::Refused(error.to_string()));
+                self.control.answer(client, &Answer::Refused(belay_sys::plain(error)));
             }
         }
     }
@@ -460,7 +476,7 @@ impl<'w> Supervisor<'w> {
 
     fn kill(&mut self) {
         if let Some(Err(error)) = self.tree.as_mut().map(Tree::kill) {
-            let why = format!("not everything could be stopped: {error}");
+            let why = format!("not everything could be stopped: {}", belay_sys::plain(error));
             let degraded = belay_event::Degraded { layer: "freeze".into(), why };
             self.happened(vec![self.event(What::Degraded(degraded))]);
         }

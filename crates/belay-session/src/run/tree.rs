@@ -66,7 +66,10 @@ impl Tree {
         });
         let group = group.inspect_err(|error| {
             let how = if reaper.is_ok() { "processes are found one by one" } else { "orphans may be missed" };
-            degraded.push(Degraded { layer: "freeze".into(), why: format!("no control group: {error}; {how}") });
+            degraded.push(Degraded {
+                layer: "freeze".into(),
+                why: format!("no control group: {}; {how}", belay_sys::plain(error)),
+            });
         });
         Tree { group: group.ok(), tracer: None, helpers: Helpers::default(), stopped: Vec::new(), last_look: None }
     }
@@ -120,7 +123,7 @@ impl Tree {
         let mut told = |what: &str, result: io::Result<()>| {
             let why = match result {
                 Ok(()) => format!("no control group: the limit of {what} counts for each process or user alone"),
-                Err(error) => format!("the limit of {what} is not in force: {error}"),
+                Err(error) => format!("the limit of {what} is not in force: {}", belay_sys::plain(error)),
             };
             let one = Degraded { layer: "limits".into(), why };
             // Of several processes of one command it is told once.
@@ -229,6 +232,11 @@ pub(super) struct Membership {
 }
 
 impl Membership {
+    /// The name of the control group that tells, if one does.
+    pub(super) fn group(&self) -> Option<&[u8]> {
+        self.group.as_deref()
+    }
+
     /// Whether it is.
     pub(super) fn has(&self, pid: u32) -> bool {
         let Some(group) = &self.group else { return self.descends(pid) };
@@ -275,7 +283,7 @@ impl Groups {
     fn limit(&mut self, limits: RunLimits, degraded: &mut Vec<Degraded>) {
         let mut told = |what: &str, result: io::Result<()>| {
             if let Err(error) = result {
-                let why = format!("the limit of {what} is not in force: {error}");
+                let why = format!("the limit of {what} is not in force: {}", belay_sys::plain(error));
                 degraded.push(Degraded { layer: "limits".into(), why });
             }
         };

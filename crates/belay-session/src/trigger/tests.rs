@@ -261,16 +261,16 @@ fn an_interval_of_nothing_is_off_and_blind_runs_are_always_looked_at() {
 fn what_is_held_is_asked_for_at_once_and_not_again_when_it_is_seen() {
     let mut run = Run::new();
     run.write(Some(1));
-    let ask = run.triggers.held(102, &argv("git reset --hard"));
+    let ask = run.triggers.held(102, Some(&argv("git reset --hard")));
     let wanted = Ask { before: true, held: Some(102), ..Ask::new(Kind::Auto, None, "before git reset --hard") };
     assert_eq!(ask, Some(wanted));
     assert_eq!(run.exec(Some(1), "git reset --hard"), (2, vec![]));
     run.now_ms += 5_000;
     run.write(Some(1));
     assert_eq!(kinds(&run.exec(Some(1), "git reset --hard").1), [Kind::Auto], "one that could not be held");
-    assert_eq!(run.triggers.held(200, &argv("git status")), None);
+    assert_eq!(run.triggers.held(200, Some(&argv("git status"))), None);
     let mut off = Run::with(&[("triggers.disable_before_git", "true")]);
-    assert_eq!(off.triggers.held(102, &argv("git reset --hard")), None);
+    assert_eq!(off.triggers.held(102, Some(&argv("git reset --hard"))), None);
 }
 
 #[test]
@@ -355,6 +355,7 @@ fn a_snapshot_that_failed_leaves_the_change_to_the_next() {
         command: None,
         root: None,
         gaps: 0,
+        meanwhile: 0,
         failed: Some("no space".into()),
     };
     run.see(What::Snapshot(failed));

@@ -234,7 +234,7 @@ fn damage_in_a_copy_is_named_and_nothing_is_restored_from_it() {
     let health = bed.home.verify(true, work()).unwrap();
     let damage = &health.store.damage[0];
     assert!(damage.file.ends_with("workspace/dir/kept"), "{damage:?}");
-    assert_eq!(health.affected.iter().map(|(_, snapshot, _)| &snapshot.id).collect::<Vec<_>>(), [&first.id]);
+    assert_eq!(health.affected.iter().map(|one| &one.snapshot.id).collect::<Vec<_>>(), [&first.id]);
     let before = bed.ws.walk();
     let failed = bed.rewind(Goal::To(Some(first.id.clone()))).unwrap_err();
     assert!(matches!(failed, Error::Damaged { .. }), "{failed}");

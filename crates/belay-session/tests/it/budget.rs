@@ -81,6 +81,45 @@ fn the_store_stays_within_its_budget_by_itself() {
 }
 
 #[test]
+fn old_snapshots_go_before_a_new_one_takes_their_room() {
+    const LIMIT: u64 = 1_000_000;
+    let bed = Bed::new().with(&[("snapshots.retention.budget", "1MB")]);
+    for n in 0..9 {
+        bed.ws.file("data", noise(n, 100_000));
+        bed.snap();
+    }
+    let used = bed.home.store().stored_bytes().unwrap();
+    assert!(used > 800_000 && used <= LIMIT, "{used}");
+    // More than what is free, and more than what is made free at first.
+    bed.ws.remove("data").file("large", noise(77, 600_000));
+    let mut at_once = 0;
+    let workspace = bed.open();
+    let measure = |_: &belay_session::Snapshot| at_once = bed.home.store().stored_bytes().unwrap();
+    let taken = workspace.snapshot_then(&SnapshotRequest::default(), work(), measure).unwrap();
+    assert!(at_once > 600_000 && at_once <= LIMIT, "the store had {at_once} bytes when the snapshot was published");
+    assert!(!taken.over_budget && !taken.thinned.deleted.is_empty(), "{:?}", taken.thinned);
+    assert!(numbers(&bed).contains(&9) && numbers(&bed).contains(&10), "{:?}", numbers(&bed));
+    assert!(bed.home.verify(true, work()).unwrap().is_sound());
+}
+
+#[test]
+fn a_rollback_keeps_its_target_however_little_room_there_is() {
+    let bed = Bed::new().with(&[("snapshots.retention.budget", "1MB")]);
+    bed.ws.file("data", noise(0, 100_000));
+    let first = bed.snap();
+    for n in 1..9 {
+        bed.ws.file("data", noise(n, 100_000));
+        bed.snap();
+    }
+    bed.ws.file("large", noise(77, 600_000));
+    let outcome = bed.rollback(&first);
+    assert_eq!(std::fs::read(bed.ws.join("data")).unwrap(), noise(0, 100_000));
+    assert!(bed.home.store().stored_bytes().unwrap() <= 1_000_000);
+    let safety = outcome.safety.unwrap().number;
+    assert!(numbers(&bed).contains(&1) && numbers(&bed).contains(&safety), "{:?}", numbers(&bed));
+}
+
+#[test]
 fn a_workspace_that_exceeds_the_budget_by_itself_is_still_protected_and_says_so() {
     let bed = Bed::new().with(&[("snapshots.retention.budget", "100KB")]);
     bed.ws.file("data", noise(1, 300_000));

@@ -99,8 +99,8 @@ fn a_flipped_bit_in_the_store_is_named_and_nothing_is_written_from_it() {
     let bed = bed.reopened();
     let health = bed.home.verify(true, work()).unwrap();
     assert!(!health.is_sound());
-    let (path, snapshot, file) = &health.affected[0];
-    assert_eq!((path.as_path(), &snapshot.id, file.as_slice()), (bed.ws.path(), &one.id, b"a".as_slice()));
+    let hit = &health.affected[0];
+    assert_eq!((hit.workspace.as_path(), &hit.snapshot.id, hit.path.as_slice()), (bed.ws.path(), &one.id, &b"a"[..]));
     assert!(matches!(bed.rewind(Goal::To(Some(one.id.clone()))), Err(Error::Damaged { .. })));
     assert_eq!((bed.text("a").as_str(), bed.text("b").as_str()), ("wreck", "2"), "all or nothing");
     bed.rewind_part(Goal::To(Some(one.id.clone())), &["b"]).unwrap();

@@ -121,6 +121,7 @@ impl<'b> Past<'b> {
             command: None,
             root: None,
             gaps: 0,
+            meanwhile: 0,
             failed: None,
         };
         self.writer.append(vec![Event::new(until, What::Snapshot(taken))]);

@@ -109,13 +109,13 @@ fn a_forgotten_path_is_gone_from_all_history_and_from_the_disk() {
     let workspace = bed.open();
     let plan = workspace.plan_forget(&[b"secret.key".to_vec()]).unwrap();
     assert_eq!(plan.snapshots.iter().map(|snapshot| snapshot.number).collect::<Vec<_>>(), [1, 2]);
-    let report = workspace.forget(&plan).unwrap();
+    let report = workspace.forget(&plan, false).unwrap();
     assert_eq!(
         (report.rewritten.len(), report.gone.len(), report.shared.len()),
         (2, 0, 1),
         "dir/also has the same bytes"
     );
-    let report = workspace.forget(&workspace.plan_forget(&[b"dir/also".to_vec()]).unwrap()).unwrap();
+    let report = workspace.forget(&workspace.plan_forget(&[b"dir/also".to_vec()]).unwrap(), false).unwrap();
     assert_eq!((report.gone.len(), report.shared.len()), (1, 0));
     let timeline = workspace.timeline().unwrap();
     assert_eq!(timeline.snapshots().len(), 3);

@@ -1,5 +1,7 @@
 //! Rollback, undo, redo and restore.
 
+use std::os::unix::fs::PermissionsExt;
+
 use belay_session::store::{LeftReason, MtimePolicy};
 use belay_session::{Error, Goal, Kind, RewindKind, SnapshotRequest, Stage};
 use belay_testkit::{Ignore, RogueAgent, assert_same_world, small_project};
@@ -243,4 +245,72 @@ fn two_rollbacks_of_one_workspace_do_not_mix() {
         })
         .unwrap();
     assert_eq!(bed.text("a"), "1");
+}
+
+/// A workspace in which a file and a directory were changed and then shut, as an ordinary user sees it.
+fn shut_bed() -> Option<(Bed, belay_session::Snapshot)> {
+    if belay_testkit::is_root() {
+        belay_testkit::skip("root reads everything");
+        return None;
+    }
+    let bed = Bed::new();
+    bed.ws.file("f", "old\n").file("d/inner/g", "old\n").file("d/h", "old\n").file("same", "same\n").file("a", "1");
+    let one = bed.snap();
+    bed.ws.file("f", "new\n").file("d/inner/g", "new\n").file("d/h", "new\n").file("d/more", "new\n").file("a", "2");
+    bed.ws.mode("f", 0).mode("d/inner/g", 0).mode("d/inner", 0).mode("d", 0).mode("same", 0);
+    Some((bed, one))
+}
+
+#[test]
+fn what_was_changed_and_then_shut_comes_back_in_one_rollback_and_so_does_the_undo() {
+    let Some((bed, one)) = shut_bed() else { return };
+    let outcome = bed.rollback(&one);
+    assert_eq!(outcome.left, []);
+    for (path, text) in [("f", "old\n"), ("d/inner/g", "old\n"), ("d/h", "old\n"), ("same", "same\n"), ("a", "1")] {
+        assert_eq!(bed.text(path), text, "{path}");
+    }
+    assert!(!bed.ws.join("d/more").exists());
+    let again = bed.rollback(&one);
+    assert_eq!((again.changed, again.safety), (0, None), "nothing is left to do");
+    bed.open().rewind(&request(Goal::Undo, &[]), work(), &mut |_| {}).unwrap();
+    let mode = |path: &str| std::fs::symlink_metadata(bed.ws.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("f"), mode("d"), mode("same")), (0, 0, 0));
+    bed.ws.mode("d", 0o700).mode("f", 0o600);
+    assert_eq!((mode("d/inner"), bed.text("f").as_str()), (0, "new\n"));
+    bed.ws.mode("d/inner", 0o700);
+    assert_eq!(mode("d/inner/g"), 0);
+    bed.ws.mode("d/inner/g", 0o600);
+    assert_eq!((bed.text("d/inner/g").as_str(), bed.text("d/more").as_str()), ("new\n", "new\n"));
+}
+
+#[test]
+fn what_was_shut_is_not_lost_wherever_the_rollback_that_opens_it_dies() {
+    let mut died = 0;
+    for after in 1..200 {
+        let Some((bed, one)) = shut_bed() else { return };
+        let faults = belay_session::store::Faults::default();
+        faults.after.store(after, std::sync::atomic::Ordering::Relaxed);
+        let goal = request(Goal::To(Some(one.id.clone())), &[]);
+        if bed.open().rewind_until(&goal, work(), &mut |_| {}, Some(&faults)).is_ok() {
+            break;
+        }
+        died += 1;
+        bed.open().recover(work()).unwrap();
+        // Whatever is there now: one more rollback reaches the target, and every new text is in some snapshot.
+        bed.rollback(&one);
+        assert_eq!((bed.text("f").as_str(), bed.text("d/inner/g").as_str()), ("old\n", "old\n"), "{after}");
+        let kept = |path: &str| {
+            let workspace = bed.open();
+            let timeline = workspace.timeline().unwrap();
+            timeline.snapshots().iter().any(|snapshot| {
+                let to = bed.ws.base().join(format!("out-{after}-{}", snapshot.id));
+                let paths = [path.as_bytes().to_vec()];
+                workspace.extract(snapshot, &paths, &to, work()).is_ok()
+                    && std::fs::set_permissions(to.join(path), std::fs::Permissions::from_mode(0o600)).is_ok()
+                    && std::fs::read(to.join(path)).is_ok_and(|text| text == b"new\n")
+            })
+        };
+        assert!(kept("f"), "the new text of f is lost, after {after} changes");
+    }
+    assert!(died > 10 || belay_testkit::is_root(), "only {died} deaths");
 }

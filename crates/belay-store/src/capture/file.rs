@@ -9,7 +9,7 @@ use super::hand::{Hand, Refusal, is_racy, meta_of, opaque, open_file, refusal};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::manifest::GapKind;
-use crate::objects::{ObjectKind, SHARED_BYTES_MIN};
+use crate::objects::{ObjectKind, Packing, SHARED_BYTES_MIN};
 use crate::statcache::{EntryStat, flags};
 use crate::tree::{Content, Entry, Kind, Opaque, Segment};
 
@@ -19,6 +19,9 @@ pub(super) const WHOLE_BYTES_MAX: u64 = 4 << 20;
 const CHUNK_BYTES: (usize, usize, usize) = (1 << 20, 2 << 20, 4 << 20);
 /// What is read of a large file at a time; at least twice the largest chunk.
 const WINDOW_BYTES: usize = 8 << 20;
+/// In haste they are cut into pieces of this size, which is read at a time: what it takes to find better places would be
+/// a tenth of the whole, and from one step to the next the bytes stay near the processor.
+const EVEN_BYTES: usize = 1 << 20;
 /// For so long after a change its pages may not have been written out, and a mapping may change them unnoticed.
 const MAYBE_DIRTY_SECONDS: i64 = 300;
 /// How often a file that changes under the reader is read again.
@@ -212,13 +215,20 @@ impl Hand<'_> {
     /// Cuts up to `len` bytes where their content says, and hands over each chunk; returns how many there were.
     pub(super) fn cut(&mut self, len: u64, read: &ReadSome<'_>, each: &mut EachChunk<'_, Self>) -> Result<u64> {
         let mut window = std::mem::take(&mut self.buffer);
-        window.resize(WINDOW_BYTES, 0);
+        let packing = self.job.store.packing;
+        let (size, least) = match packing {
+            Packing::Small => (WINDOW_BYTES, CHUNK_BYTES.2),
+            Packing::Swift => (EVEN_BYTES, EVEN_BYTES),
+        };
+        if window.len() < size {
+            window.resize(size, 0);
+        }
         let (mut filled, mut taken, mut done) = (0usize, 0u64, 0u64);
         let mut ended = false;
         while !ended || filled > 0 {
-            while !ended && filled < CHUNK_BYTES.2 {
+            while !ended && filled < least {
                 self.job.check_stop()?;
-                let want = (len - taken).min((WINDOW_BYTES - filled) as u64) as usize;
+                let want = (len - taken).min((size - filled) as u64) as usize;
                 let got = if want == 0 { 0 } else { read(&mut window[filled..filled + want], taken)? };
                 ended = got == 0;
                 filled += got;
@@ -226,7 +236,7 @@ impl Hand<'_> {
                 self.job.options.progress.advance(0, got as u64);
             }
             let mut used = 0;
-            while let Some(chunk) = cut_chunk(&window[used..filled], ended) {
+            while let Some(chunk) = cut_chunk(&window[used..filled], ended, packing) {
                 each(self, chunk)?;
                 used += chunk.len();
                 done += chunk.len() as u64;
@@ -263,7 +273,11 @@ impl Hand<'_> {
 }
 
 /// The first chunk of what was read so far; `None` if more must be read to tell where it ends, or nothing is left.
-pub(crate) fn cut_chunk(rest: &[u8], ended: bool) -> Option<&[u8]> {
+pub(crate) fn cut_chunk(rest: &[u8], ended: bool, packing: Packing) -> Option<&[u8]> {
+    if packing == Packing::Swift {
+        let is_whole = ended || rest.len() >= EVEN_BYTES;
+        return Some(&rest[..rest.len().min(EVEN_BYTES)]).filter(|chunk| is_whole && !chunk.is_empty());
+    }
     if rest.is_empty() || !ended && rest.len() < CHUNK_BYTES.2 {
         return None;
     }

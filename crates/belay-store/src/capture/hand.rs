@@ -249,7 +249,7 @@ impl Hand<'_> {
             Err(Ok(Refusal::Vanished)) => return Some(Vec::new()),
             Err(Ok(Refusal::Unreadable(detail))) => self.gap(path, GapKind::Attributes, detail),
             Err(Ok(Refusal::Mount)) => self.gap(path, GapKind::Attributes, ""),
-            Err(Err(error)) => self.gap(path, GapKind::Attributes, plain(&error)),
+            Err(Err(error)) => self.gap(path, GapKind::Attributes, belay_sys::plain(&error)),
         }
         None
     }
@@ -389,13 +389,8 @@ pub(super) fn refusal(error: io::Error) -> std::result::Result<Refusal, io::Erro
         _ if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Refusal::Vanished),
         // It was a file when it was listed and is something else now.
         _ if error.kind() == io::ErrorKind::InvalidInput => Ok(Refusal::Vanished),
-        _ => Ok(Refusal::Unreadable(plain(&error))),
+        _ => Ok(Refusal::Unreadable(belay_sys::plain(error))),
     }
-}
-
-fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
 }
 
 /// Opens a regular file of a directory and describes it, or says why not.

@@ -21,7 +21,7 @@ impl Hand<'_> {
         })?;
         let new_bytes = clone.new_bytes(&pieces)?;
         if new_bytes * 2 >= len {
-            clone.keep(&pieces, new_bytes);
+            clone.keep(&pieces, new_bytes)?;
         } else {
             // Most of it is there already: the rest is little, and smaller when it is packed.
             let mut at = 0;

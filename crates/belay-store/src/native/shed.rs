@@ -95,7 +95,7 @@ fn clear(store: &Store, options: &GcOptions<'_>, report: &mut GcReport) -> Resul
                     let path = path.ok_or_else(|| Error::Invalid(format!("{id} is on no directory")))?;
                     if let Err(error) = (options.remove_copy)(&copy, &path) {
                         // A filesystem that does not let it go now must not keep everything else from being freed.
-                        report.left.push(format!("{}: {error}", copy.reference));
+                        report.left.push(format!("{}: {}", copy.reference, belay_sys::plain(error)));
                         continue;
                     }
                 }

@@ -27,14 +27,8 @@ const ZSTD_PARAMETERS: [CParameter; 4] = [
     CParameter::MinMatch(6),
     CParameter::WindowLog(20),
 ];
-/// A table that fits the nearest cache, and literals as they are: what pays least for its time is left out.
-const ZSTD_SWIFT: [CParameter; 5] = [
-    CParameter::Strategy(Strategy::ZSTD_fast),
-    CParameter::HashLog(14),
-    CParameter::MinMatch(6),
-    CParameter::WindowLog(20),
-    CParameter::TargetLength(6),
-];
+/// With so many packs on their way to the disk it is the disk that is waited for, and a smaller pack is a sooner one.
+const WAITING_PACKS: usize = 2;
 const SHARDS: usize = 64;
 
 /// Objects on their way into the store.
@@ -47,6 +41,9 @@ pub struct Batch<'a> {
     /// Packs that are closed and being made durable.
     pub(super) closing: Mutex<Vec<std::thread::JoinHandle<Result<Sealed>>>>,
     pub(super) new_content: AtomicU64,
+    /// Bytes that were handed to packs, and how many those may be.
+    stored: AtomicU64,
+    stored_max: u64,
     /// Files cannot share blocks with the store's disk.
     pub(super) cannot_share: AtomicBool,
 }
@@ -61,7 +58,30 @@ impl<'a> Batch<'a> {
         let seen = (0..SHARDS).map(|_| Mutex::default()).collect();
         let (pack, pointers) = (Mutex::default(), Mutex::default());
         let (closing, new_content) = (Mutex::default(), AtomicU64::new(0));
-        Ok(Batch { store, lock, seen, pack, pointers, closing, new_content, cannot_share: AtomicBool::new(false) })
+        let (stored, cannot_share) = (AtomicU64::new(0), AtomicBool::new(false));
+        Ok(Batch {
+            store,
+            lock,
+            seen,
+            pack,
+            pointers,
+            closing,
+            new_content,
+            stored,
+            stored_max: u64::MAX,
+            cannot_share,
+        })
+    }
+
+    /// The same, which takes so many stored bytes and no more.
+    pub(crate) fn within(self, stored_max: u64) -> Batch<'a> {
+        Batch { stored_max, ..self }
+    }
+
+    /// Counts what is about to be written.
+    pub(super) fn take_room(&self, bytes: u64) -> Result<()> {
+        let before = self.stored.fetch_add(bytes, Ordering::Relaxed);
+        if before.saturating_add(bytes) > self.stored_max { Err(Error::NoRoom) } else { Ok(()) }
     }
 
     /// A writer for one thread.
@@ -100,13 +120,23 @@ impl<'a> Batch<'a> {
         Ok((grown, self.lock))
     }
 
+    /// Whether the disk is behind with what it was given.
+    fn is_waiting(&self) -> bool {
+        let closing = self.closing.lock().expect("no holder panics");
+        closing.iter().filter(|closing| !closing.is_finished()).count() >= WAITING_PACKS
+    }
+
     pub(super) fn shard(&self, key: &Hash) -> &Mutex<KeySet> {
         &self.seen[usize::from(key.0[31]) % SHARDS]
     }
 
     fn append(&self, block: &NewBlock<'_>, objects: &[(Hash, u32, u32)]) -> Result<()> {
+        // With the rows of its tables, which are written when the pack is closed.
+        let rows = crate::pack::BLOCK_ROW + objects.len() * crate::pack::OBJECT_ROW;
+        self.take_room((block.len() + rows) as u64)?;
         let mut slot = self.pack.lock().expect("no holder panics");
         if slot.is_none() {
+            self.take_room(crate::pack::FRAME_BYTES)?;
             *slot = Some(PackWriter::create(&self.store.disk, PACKS)?);
         }
         let pack = slot.as_mut().expect("it was just made");
@@ -128,14 +158,10 @@ struct Open {
     objects: Vec<(Hash, u32, u32)>,
 }
 
-fn squeezer(packing: Packing) -> zstd::bulk::Compressor<'static> {
+fn squeezer() -> zstd::bulk::Compressor<'static> {
     let mut squeezer = zstd::bulk::Compressor::new(ZSTD_LEVEL).expect("the level is valid");
-    let parameters: &[CParameter] = match packing {
-        Packing::Small => &ZSTD_PARAMETERS,
-        Packing::Swift => &ZSTD_SWIFT,
-    };
-    for parameter in parameters {
-        squeezer.set_parameter(*parameter).expect("the parameter is valid");
+    for parameter in ZSTD_PARAMETERS {
+        squeezer.set_parameter(parameter).expect("the parameter is valid");
     }
     squeezer
 }
@@ -199,11 +225,12 @@ impl<'a> Worker<'a> {
     }
 
     fn close(&mut self, raw: &[u8], objects: &[(Hash, u32, u32)], tree: bool) -> Result<()> {
+        if !tree && self.batch.store.packing == Packing::Swift && !self.batch.is_waiting() {
+            return self.batch.append(&NewBlock::new(raw, raw.len(), false, tree), objects);
+        }
         self.packed.clear();
         self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
-        let packing = self.batch.store.packing;
-        let squeezer = self.squeezer.get_or_insert_with(|| squeezer(packing));
-        match squeezer.compress_to_buffer(raw, &mut self.packed) {
+        match self.squeezer.get_or_insert_with(squeezer).compress_to_buffer(raw, &mut self.packed) {
             Ok(len) if pays(len, raw.len()) => {
                 self.batch.append(&NewBlock::new(&self.packed, raw.len(), true, tree), objects)
             }

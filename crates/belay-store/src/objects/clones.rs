@@ -67,7 +67,8 @@ impl Clone<'_> {
     }
 
     /// Takes the file into the store; the pieces are all of it, in order.
-    pub(crate) fn keep(mut self, pieces: &[Piece], new_bytes: u64) {
+    pub(crate) fn keep(mut self, pieces: &[Piece], new_bytes: u64) -> Result<()> {
+        self.batch.take_room(self.content.len)?;
         let mut own = super::KeySet::default();
         for piece in pieces {
             let is_first = own.insert(piece.key);
@@ -78,6 +79,7 @@ impl Clone<'_> {
         let pack = self.pack;
         let closing = std::thread::spawn(move || pack.seal());
         self.batch.closing.lock().expect("no holder panics").push(closing);
+        Ok(())
     }
 }
 

@@ -9,10 +9,16 @@ use crate::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
 use crate::hash::Hash;
 use crate::native::{Copies, Pointer};
-use zstd::zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
+use zstd::zstd_safe::DCtx;
 
 /// The largest block that this build writes or believes.
 pub(crate) const BLOCK_BYTES_MAX: u32 = 64 << 20;
+
+/// What zstd unpacks at a time, at most.
+const PIECE_BYTES_MAX: usize = 128 << 10;
+
+/// Memory to unpack a part of an ordinary block into, whatever part comes next.
+const ROOM_BYTES_MIN: usize = 5 << 18;
 
 /// An open pack; it stays readable even after its name was removed.
 pub(crate) struct Pack {
@@ -46,24 +52,27 @@ fn unpack(stored: &[u8], raw_len: usize) -> std::io::Result<Vec<u8>> {
     })
 }
 
-/// Unpacks the first bytes, as many as `raw` has room for, with a context that the thread keeps, too.
-fn unpack_until(stored: &[u8], raw: &mut [u8]) -> std::io::Result<()> {
+/// Unpacks the bytes before `end`, or more, straight into `raw`, which may be longer and is not cleared.
+///
+/// zstd unpacks piece by piece into its target and stops at the first piece that does not fit; what came before is there.
+/// Its own way to unpack a part keeps a window beside the target, which costs as much as the unpacking. Whether the bytes
+/// are right only the hash of the object in them tells.
+fn unpack_until(stored: &[u8], (end, raw_len): (usize, usize), raw: &mut Vec<u8>) -> std::io::Result<()> {
     thread_local! {
         static UNPACKER: RefCell<Option<DCtx<'static>>> = const { RefCell::new(None) };
     }
-    let failed = |code| std::io::Error::other(zstd::zstd_safe::get_error_name(code));
+    let room = end.saturating_add(PIECE_BYTES_MAX).min(raw_len);
+    if raw.len() < room {
+        // Memory that nobody has written to yet: only what is unpacked is ever touched.
+        *raw = vec![0; room.max(ROOM_BYTES_MIN)];
+    }
     UNPACKER.with_borrow_mut(|slot| {
         let unpacker = slot.get_or_insert_with(DCtx::create);
-        unpacker.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        let (mut input, mut output) = (InBuffer::around(stored), OutBuffer::around(raw));
-        while output.pos() < output.capacity() {
-            let before = (input.pos(), output.pos());
-            unpacker.decompress_stream(&mut output, &mut input).map_err(failed)?;
-            if before == (input.pos(), output.pos()) {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
+        match unpacker.decompress(&mut raw[..room], stored) {
+            Ok(_) => Ok(()),
+            Err(_) if room < raw_len => Ok(()),
+            Err(code) => Err(std::io::Error::other(zstd::zstd_safe::get_error_name(code))),
         }
-        Ok(())
     })
 }
 
@@ -308,8 +317,7 @@ impl Pack {
         }
         stored.resize(block.stored_len as usize, 0);
         self.file.read_at(stored, block.offset).map_err(Error::disk("read", &self.name))?;
-        raw.resize(end.min(block.raw_len as usize), 0);
-        unpack_until(stored, raw)
+        unpack_until(stored, (end, block.raw_len as usize), raw)
             .map_err(|_| self.bad(&format!("the block at byte {} cannot be unpacked", block.offset)))
     }
 
@@ -324,5 +332,29 @@ impl Pack {
             return Err(self.bad("its first bytes are not what was written"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_block_is_what_the_whole_has_there() {
+        let mut state = 7u32;
+        let text = |at: usize| if at / 3000 % 2 == 0 { b"some words that come again "[at % 27] } else { 0 };
+        let noise = |state: &mut u32| {
+            *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (*state >> 24) as u8
+        };
+        let whole: Vec<u8> = (0..1_200_000).map(|at| text(at).max(noise(&mut state) & 15)).collect();
+        let stored = zstd::bulk::compress(&whole, 1).unwrap();
+        let mut raw = Vec::new();
+        for end in [1, 500_000, 131_072, 131_073, 20, 1_199_999, 1_200_000, 900_000, 400_000] {
+            unpack_until(&stored, (end, whole.len()), &mut raw).unwrap();
+            assert!(raw[..end] == whole[..end], "the first {end} bytes are others");
+        }
+        // What cannot be unpacked is an error or other bytes, which the hash of an object tells.
+        assert!(unpack_until(&stored[..stored.len() / 2], (whole.len(), whole.len()), &mut raw).is_err());
     }
 }

@@ -30,6 +30,11 @@ impl<'a> NewBlock<'a> {
     pub(crate) fn new(stored: &'a [u8], raw_len: usize, compressed: bool, tree: bool) -> NewBlock<'a> {
         NewBlock { stored, raw_len: raw_len as u32, compressed, tree, check: check_of(stored) }
     }
+
+    /// How many bytes it takes.
+    pub(crate) fn len(&self) -> usize {
+        self.stored.len()
+    }
 }
 
 /// A pack in the making.

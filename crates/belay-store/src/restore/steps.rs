@@ -176,6 +176,12 @@ impl Step<'_> {
         self.after.is_some() && (what.added || what.retyped || what.content || what.links)
     }
 
+    /// Whether it only opens what its owner cannot read and the target knows.
+    pub fn opens(&self) -> bool {
+        let is_opaque = |entry: &Option<Entry>| entry.as_ref().is_some_and(Entry::is_opaque);
+        self.what.opaque && is_opaque(&self.before) && self.after.is_some() && !is_opaque(&self.after)
+    }
+
     pub(super) fn becomes_dir(&self) -> bool {
         is_dir(&self.after)
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
-use belay_store::{GapKind, Kind, Source, View};
+use belay_store::{GapKind, Kind, Packing, Quiet, Source, VerifyOptions, View, verify};
 
 use crate::world::Bench;
 
@@ -403,6 +403,44 @@ fn a_change_in_a_forced_part_of_an_excluded_directory_is_read_and_nothing_else()
     let captured = bench.capture(Source::Dirty { base: &base, paths: &paths });
     assert_eq!(captured.files_read, 1);
     assert_eq!(captured.manifest.identity, identity);
+}
+
+#[test]
+fn what_is_packed_in_haste_is_the_same_tree_and_an_edit_of_a_large_file_costs_a_part_of_it() {
+    let mut bench = Bench::new();
+    populate(&bench);
+    let mut large: Vec<u8> = (0..(5u32 << 20) + 77).map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    fs::write(bench.path().join("large"), &large).unwrap();
+    let small = bench.full();
+    bench.store = crate::world::open(bench.workspace.home()).packing(Packing::Swift);
+    let swift = bench.walk();
+    assert_eq!(swift.manifest.identity, small.identity);
+    large[3 << 20] ^= 1;
+    fs::write(bench.path().join("large"), &large).unwrap();
+    let edited = bench.walk();
+    assert!(edited.stored_bytes < 3 << 19, "{} bytes", edited.stored_bytes);
+    // Whoever packs otherwise reads it, and finds nothing wrong.
+    let other = crate::world::open(bench.workspace.home());
+    let options = VerifyOptions { deep: true, progress: &Quiet };
+    assert!(verify(&other, &[swift.key, edited.key], &options).unwrap().damage.is_empty());
+    let entry = View::stored(&other).lookup(&edited.manifest.root, b"large").unwrap().unwrap();
+    let Kind::File { size, content } = &entry.kind else { panic!("{entry:?}") };
+    assert!(View::stored(&other).bytes(*size, content).unwrap() == large);
+}
+
+#[test]
+fn a_file_with_several_names_is_read_once_and_again_when_it_changed() {
+    let bench = Bench::new();
+    bench.workspace.file("a/one", vec![1; 200_000]).hard_link("b/two", "a/one").hard_link("c/three", "a/one");
+    settle();
+    let first = bench.walk();
+    assert_eq!((first.files_read, first.manifest.counts.files), (1, 3));
+    bench.workspace.overwrite("b/two", 5, b"x");
+    settle();
+    let second = bench.walk();
+    assert_eq!(second.files_read, 1);
+    assert_eq!(second.manifest.identity, bench.full().identity);
+    assert_ne!(second.manifest.identity, first.manifest.identity);
 }
 
 #[test]

@@ -165,9 +165,7 @@ fn as_owner(name: &str, options: &str) -> Option<PathBuf> {
 
 fn run_as_nobody(name: &str, place: &Path) {
     use std::os::unix::process::CommandExt;
-    let exe = place.join("it");
-    fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
-    let mut command = Command::new(&exe);
+    let mut command = Command::new(rerun::this_program_in(place));
     command.args(["--exact", name, "--nocapture"]).env(PLACE, place).current_dir("/").uid(65534).gid(65534);
     rerun::run(&mut command);
 }

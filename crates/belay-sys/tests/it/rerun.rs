@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -33,12 +33,22 @@ pub(crate) fn as_ordinary_user(name: &str) -> bool {
     // The build directory may be closed to others.
     let reachable = TempDir::new().unwrap();
     std::fs::set_permissions(reachable.path(), PermissionsExt::from_mode(0o777)).unwrap();
-    let exe = reachable.path().join("it");
-    std::fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
+    let exe = this_program_in(reachable.path());
     let mut command = Command::new(&exe);
     command.args(["--exact", name, "--nocapture"]).env(MARK, "1").env("TMPDIR", reachable.path());
     run(command.current_dir("/").uid(NOBODY).gid(NOBODY));
     false
+}
+
+/// A copy of this program in a directory, to be executed from there.
+///
+/// A process of its own writes it: a file that this one has open for writing is also open in every child that another
+/// thread forks at that moment, until it executes, and cannot be executed itself so long (ETXTBSY).
+pub(crate) fn this_program_in(dir: &Path) -> PathBuf {
+    let copy = dir.join("it");
+    let copied = Command::new("cp").arg("--").arg(std::env::current_exe().unwrap()).arg(&copy).status().unwrap();
+    assert!(copied.success(), "cp: {copied}");
+    copy
 }
 
 /// Runs to the end and passes on a failure; a filter that matched nothing is one too.

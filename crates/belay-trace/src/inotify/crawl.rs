@@ -7,7 +7,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use belay_sys::inotify::{Inotify, Stand};
-use belay_sys::{Dir, FileType, Root};
+use belay_sys::{Dir, FileType, Root, Stat};
 
 use super::{is_gone, join, list};
 use crate::team::{HASTE, Team, do_all};
@@ -83,14 +83,17 @@ impl Crawl<'_> {
             }
         });
         for name in names {
-            if stands && self.is_watched_leaf(found, &dir, watch, &name) {
+            let own = if stands { self.watch_by_name(found, &name) } else { None };
+            if own.is_some() && dir.stat(&name).is_ok_and(|stat| self.is_leaf(&stat)) {
+                found.places.extend(own.map(|own| (own, watch, name)));
                 continue;
             }
             let path = join(&path, &name);
             match dir.subdir(&name) {
-                Ok(child) if stands => self.leave_for_later(team, (watch, name), None, path, child),
+                // If another is there by now, the watch above tells of it.
+                Ok(child) if stands => self.leave_for_later(team, (watch, name), own, path, child),
                 Ok(child) => match self.inotify.watch(child.as_fd()) {
-                    Ok(own) if self.counts && child.stat_self().is_ok_and(|stat| stat.nlink == 2) => {
+                    Ok(own) if child.stat_self().is_ok_and(|stat| self.is_leaf(&stat)) => {
                         found.places.push((own, watch, name));
                     }
                     Ok(own) => self.leave_for_later(team, (watch, name), Some(own), path, child),
@@ -101,16 +104,15 @@ impl Crawl<'_> {
         }
     }
 
-    /// Watches an entry of the directory where the thread stands; whether nothing more is to be done about it.
-    fn is_watched_leaf(&self, found: &mut Found, dir: &Dir, above: i32, name: &[u8]) -> bool {
-        let Some(Some(stand)) = found.stand.as_ref().filter(|_| self.counts) else { return false };
-        // Why it cannot be watched is told when it is opened.
-        let Ok(watch) = self.inotify.watch_at(stand, name) else { return false };
-        let is_leaf = dir.stat(name).is_ok_and(|stat| stat.file_type == FileType::Dir && stat.nlink == 2);
-        if is_leaf {
-            found.places.push((watch, above, name.to_vec()));
-        }
-        is_leaf
+    /// Watches an entry of the directory where the thread stands; why one cannot be watched is told when it is opened.
+    fn watch_by_name(&self, found: &Found, name: &[u8]) -> Option<i32> {
+        let stand = found.stand.as_ref().and_then(Option::as_ref)?;
+        self.inotify.watch_at(stand, name).ok()
+    }
+
+    /// Whether nothing can be in a directory that would have to be watched too.
+    fn is_leaf(&self, stat: &Stat) -> bool {
+        self.counts && stat.file_type == FileType::Dir && stat.nlink == 2
     }
 
     fn leave_for_later(&self, team: &Team<Todo>, place: (i32, Vec<u8>), watch: Option<i32>, path: Vec<u8>, dir: Dir) {

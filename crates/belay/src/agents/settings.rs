@@ -202,7 +202,7 @@ pub(crate) fn check(edit: &Edit) -> Result<()> {
 /// Carries an edit out: what was there is kept beside it, and the file is replaced in one step.
 pub(crate) fn write(edit: &Edit) -> Result<()> {
     let path = real(&edit.path);
-    let cannot = |error: &io::Error| Failure::system(format!("cannot write {}", view::path(&path)), error).untouched();
+    let cannot = |error: &io::Error| Failure::named(format!("cannot write {}", view::path(&path)), error).untouched();
     let directory = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
     // What somebody had before belay came is not given up for what belay itself wrote.
@@ -248,7 +248,7 @@ fn read(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::system(format!("cannot read {}", view::path(path)), &error).untouched()),
+        Err(error) => Err(Failure::named(format!("cannot read {}", view::path(path)), &error).untouched()),
     }
 }
 

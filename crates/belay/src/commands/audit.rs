@@ -114,7 +114,8 @@ fn print(context: &Context<'_>, verdict: &Verdict, bundle: bool) -> Result<()> {
     }
     if verdict.is_good() {
         let (run, events) = (printable(verdict.run.as_bytes()), count(verdict.events, "event"));
-        writeln!(out, "{good}good{good:#}: {run}, {events}, each as it was written")?;
+        let but = if verdict.erased > 0 { ", but for erased words" } else { "" };
+        writeln!(out, "{good}good{good:#}: {run}, {events}, each as it was written{but}")?;
     }
     let state = if verdict.closed { "closed" } else { "open: the run goes on, or nobody closed it" };
     writeln!(out, "state         {state}")?;
@@ -125,6 +126,9 @@ fn print(context: &Context<'_>, verdict: &Verdict, bundle: bool) -> Result<()> {
         None => "",
     };
     writeln!(out, "key           {} {whose}", verdict.public_key)?;
+    if verdict.erased > 0 {
+        writeln!(out, "erased        words of {}, by `belay forget`: signed", count(verdict.erased, "event"))?;
+    }
     if bundle {
         writeln!(out, "left out      {}", count(verdict.redacted, "event"))?;
     }
@@ -142,9 +146,8 @@ fn export(context: &Context<'_>, args: &ExportArgs) -> Result<ExitCode> {
     let home = context.home()?;
     let run = past::find(context, &home, Some(&args.run))?;
     let journal = home.journal(&run)?;
-    let cannot = |error: std::io::Error| {
-        Failure::system(format!("cannot create {}", view::path(&args.file)), &error).untouched()
-    };
+    let cannot =
+        |error: std::io::Error| Failure::named(format!("cannot create {}", view::path(&args.file)), &error).untouched();
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&args.file).map_err(cannot)?;
     let mut file = BufWriter::new(file);
     let texts: Vec<String> = args.redact.iter().flat_map(|text| [text.clone(), escaped(text)]).collect();

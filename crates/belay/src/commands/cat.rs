@@ -5,29 +5,31 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::store::{Entry, Kind};
+use belay_session::{Tree, Workspace};
 use serde_json::{Map, Value};
 
 use crate::context::Context;
-use crate::error::{Failure, Result};
+use crate::error::{FIND, Failure, Result};
 use crate::ui::escape;
 use crate::view;
 
 /// Print a file as it is in a snapshot
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, allow_missing_positional = true)]
 pub(crate) struct Args {
-    /// The snapshot
+    /// The snapshot; the newest by default
     #[arg(value_name = "SNAP")]
-    snapshot: String,
+    snapshot: Option<String>,
 
     /// The file
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", required = true)]
     path: PathBuf,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  belay cat @latest .env
+  belay cat .env
+  belay cat @turn-3 .env
   belay cat before-refactor src/main.rs | diff - src/main.rs";
 
 /// Writes the file's bytes to standard output, as they were.
@@ -35,9 +37,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     let path = context.beneath(&workspace, &args.path)?;
-    let snapshot = workspace.resolve(&args.snapshot)?;
+    let snapshot = workspace.resolve(args.snapshot.as_deref().unwrap_or("@latest"))?;
     let tree = workspace.tree(&snapshot)?;
-    let entry = workspace.entry(&tree, &path)?.ok_or_else(|| missing(&path, &snapshot.id))?;
+    let Some(entry) = workspace.entry(&tree, &path)? else { return Err(missing(&workspace, &tree, &path)?) };
     if !matches!(entry.kind, Kind::File { .. }) {
         return Err(not_a_file(&path, &entry, &snapshot.id));
     }
@@ -53,9 +55,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn missing(path: &[u8], id: &str) -> Failure {
-    Failure::not_found(format!("{} is not in {id}", view::relative(path)))
-        .hint("`belay find NAME` tells which snapshots hold a path")
+/// Says that a path is not in a snapshot, and what is called alike.
+pub(crate) fn missing(workspace: &Workspace<'_>, tree: &Tree, path: &[u8]) -> Result<Failure> {
+    let id = tree.snapshot.as_ref().map_or("the workspace", |snapshot| &snapshot.id);
+    let nearest: Vec<String> = workspace.nearest_paths(tree, path)?.iter().map(|path| view::relative(path)).collect();
+    Ok(Failure::not_found(format!("{} is not in {id}", view::relative(path))).nearest(&nearest).hint(FIND))
 }
 
 fn not_a_file(path: &[u8], entry: &Entry, id: &str) -> Failure {

@@ -18,7 +18,7 @@ use crate::view;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -105,7 +105,8 @@ Examples:
 
 /// Prints the settings.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let (args, key) = match args.action {
+    let all = ListArgs { prefix: None, origin: false };
+    let (args, key) = match args.action.unwrap_or(Action::List(all)) {
         Action::List(args) => (args, None),
         Action::Get(GetArgs { key }) => (ListArgs { prefix: None, origin: false }, Some(key)),
         Action::Set(SetArgs { key, value }) => return change(context, &key, Some(&value)),
@@ -163,7 +164,7 @@ fn change(context: &Context<'_>, key: &str, value: Option<&str>) -> Result<ExitC
     let shown = view::path(&path);
     if edited.text != file.text {
         let path = settings::real(&path);
-        let cannot = |error: &std::io::Error| Failure::system(format!("cannot write {shown}"), error).untouched();
+        let cannot = |error: &std::io::Error| Failure::named(format!("cannot write {shown}"), error).untouched();
         if std::fs::metadata(&path).is_ok_and(|meta| meta.permissions().readonly()) {
             return Err(Failure::refused(format!("{shown} is read-only")).untouched());
         }

@@ -40,8 +40,15 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     discard(context, &home, &workspace, args.run.as_deref())
 }
 
-fn ephemeral(home: &Home, workspace: &Workspace<'_>, run: Option<&str>) -> Result<RunRecord> {
-    Ok(home.find_run(run, &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?)
+/// The ephemeral run that is called so; the latest by default.
+pub(crate) fn ephemeral(home: &Home, workspace: &Workspace<'_>, run: Option<&str>) -> Result<RunRecord> {
+    let found = home.find_run(run, &|run| run.workspace == workspace.id() && run.confinement.ephemeral);
+    found.map_err(|error| match error {
+        Error::NoRun => Failure::not_found("there was no ephemeral run here yet")
+            .untouched()
+            .hint("`belay run --ephemeral -- COMMAND` keeps apart what it writes"),
+        other => other.into(),
+    })
 }
 
 /// The same for whoever decided so in a review.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, ExitCode, Stdio};
 
-use belay_session::{Budget, Resident, Settings, Standing, Told, Unheard, Want};
+use belay_session::{Budget, Resident, Settings, Standing, Told, Unheard, Want, plain};
 use serde_json::{Value, json};
 
 use crate::agents::Agent;
@@ -131,7 +131,7 @@ fn store(context: &Context<'_>) -> Finding {
     let (used, limit) = (quantity::size(budget.used_bytes), quantity::size(budget.limit_bytes));
     let free = quantity::size(budget.free_bytes);
     let detail = format!(
-        "{used} of {limit} are used, {free} are free; only you can reach it, and so can what you run outside of `belay run`"
+        "{used} of {limit} are used, {free} are free; only you can reach it, and what you run outside of `belay run`"
     );
     match budget.is_over() {
         true => Finding::new("store", State::Weak, detail).advise(
@@ -218,19 +218,19 @@ impl World {
 
     /// The same with something to read on its standard input.
     fn belay_told(&self, words: &[&str], input: &[u8]) -> Result<String, String> {
-        let own = std::env::current_exe().map_err(|error| error.to_string())?;
+        let own = std::env::current_exe().map_err(plain)?;
         let mut command = Command::new(own);
         command
             .args(words)
             .env("BELAY_HOME", self.base.path().join("home"))
             .current_dir(self.base.path().join("workspace"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let mut child = command.spawn().map_err(plain)?;
         if let Some(mut pipe) = child.stdin.take() {
             // Whoever does not read says why on its standard error.
             let _ = pipe.write_all(input);
         }
-        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let output = child.wait_with_output().map_err(plain)?;
         match output.status.success() {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => {
@@ -242,7 +242,7 @@ impl World {
 
     fn restore(&self) -> Finding {
         let tried = self.belay(&["snapshot", "-q", "--label", "doctor"]).and_then(|_| {
-            std::fs::write(self.file(), "after\n").map_err(|error| error.to_string())?;
+            std::fs::write(self.file(), "after\n").map_err(plain)?;
             self.belay(&["rollback", "doctor", "-y", "-q"])
         });
         let is_back = std::fs::read(self.file()).is_ok_and(|bytes| bytes == b"before\n");
@@ -339,7 +339,7 @@ impl World {
             Ok(()) => {
                 Finding::new("cgroups", State::Good, "a group was made: a run can be frozen, limited and ended whole")
             }
-            Err(error) => Finding::new("cgroups", State::Weak, format!("no group can be made: {error}"))
+            Err(error) => Finding::new("cgroups", State::Weak, format!("no group can be made: {}", plain(error)))
                 .advise("start belay in a group of its own: `systemd-run --user --scope -p Delegate=yes belay run …`"),
         };
         vec![landlock, namespaces, cgroups]

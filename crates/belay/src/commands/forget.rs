@@ -4,18 +4,26 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::{Elsewhere, Forget, ForgetReport};
+use belay_session::{Elsewhere, ErasedRecords, Forget, ForgetReport, NamedInRun, Snapshot};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::ui::escape::printable;
 use crate::ui::quantity::{count, size};
 use crate::view;
 
-/// Erase files or directories from every snapshot of the workspace
+/// Erase files or directories from every snapshot and every record of the workspace
 ///
 /// For secrets that should never have been captured. The files in the workspace stay. The snapshots are written
-/// anew without the paths, and belay proves that their content is gone from the store. This cannot be undone.
+/// anew without the paths, and belay proves that their content is gone from the store.
+///
+/// In the records of runs every event that names a path loses those words: the path, whole words of a command, whole
+/// texts of a tool call. A signed event says which events that were, so `belay audit verify` still proves the rest. A
+/// command that came to a path without naming it (by a pattern, a variable, another name) keeps its words. What the
+/// terminal of a run showed loses the lines that name a path; the content may stand in others: see --consoles. Afterwards
+/// belay looks through its own files and tells which still name a path. A run that goes on is not reached, and bundles
+/// and archives that were exported are not either. This cannot be undone.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -27,8 +35,12 @@ pub(crate) struct Args {
     #[arg(long)]
     everywhere: bool,
 
-    /// Only show which snapshots hold them
+    /// Also erase everything that the terminals of runs showed whose records name a path
     #[arg(long)]
+    consoles: bool,
+
+    /// Only show which snapshots hold them, and which runs name them
+    #[arg(short = 'n', long)]
     dry_run: bool,
 
     /// Do not ask
@@ -41,6 +53,7 @@ Examples:
   belay forget .env --dry-run
   belay forget secrets/ id_rsa -y
   belay forget .env --everywhere        its copies in other workspaces, too
+  belay forget .env --consoles          with what the terminals of runs showed
 
 To keep a path out of future snapshots, add it to snapshots.exclude.additional.";
 
@@ -58,8 +71,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         true => workspace.plan_forget_everywhere(&paths),
         false => workspace.plan_forget(&paths),
     })?;
-    if plan.snapshots.is_empty() {
-        return Err(Failure::not_found("no snapshot holds any of these paths")
+    if plan.is_empty() {
+        return Err(Failure::not_found("no snapshot holds any of these paths, and no run names one")
             .untouched()
             .hint("`belay find NAME` tells which snapshots hold a path"));
     }
@@ -67,14 +80,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return dry_run(context, &plan);
     }
     if !args.yes {
-        let snapshots = count(plan.snapshots.len() as u64, "snapshot");
-        context.ui.say(format_args!("Held by {snapshots}: {}", view::ids(&plan.snapshots)));
+        context.ui.say(format_args!("Held by {}", snapshots_line(&plan.snapshots)));
         for other in &plan.elsewhere {
             context.ui.say(format_args!("{}", elsewhere_line(other)));
         }
+        if !plan.runs.is_empty() {
+            context.ui.say(format_args!("Named by {}", runs_line(&plan.runs)));
+        }
         context.ui.confirm("Erase them from all of these for good? This cannot be undone.")?;
     }
-    let report = context.ui.while_working("Erasing", || workspace.forget(&plan))?;
+    let report = context.ui.while_working("Erasing", || workspace.forget(&plan, args.consoles))?;
     tell(context, &plan, &report)?;
     // Whether the repository can be read is nothing that the store depends on.
     if workspace.git_refs().is_ok_and(|refs| !refs.is_empty()) {
@@ -91,16 +106,15 @@ fn dry_run(context: &Context<'_>, plan: &Forget) -> Result<ExitCode> {
             "paths": paths_json(plan),
             "snapshots": plan.snapshots.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
             "elsewhere": plan.elsewhere.iter().map(elsewhere_json).collect::<Vec<_>>(),
+            "runs": runs_json(&plan.runs),
         }))?;
     } else {
         let mut out = context.ui.out();
-        writeln!(
-            out,
-            "Would rewrite {}: {}",
-            count(plan.snapshots.len() as u64, "snapshot"),
-            view::ids(&plan.snapshots)
-        )?;
+        writeln!(out, "Would rewrite {}", snapshots_line(&plan.snapshots))?;
         plan.elsewhere.iter().try_for_each(|other| writeln!(out, "{}", elsewhere_line(other)))?;
+        if !plan.runs.is_empty() {
+            writeln!(out, "Would erase words of {}", runs_line(&plan.runs))?;
+        }
         out.finish()?;
     }
     Ok(ExitCode::SUCCESS)
@@ -114,6 +128,7 @@ fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<(
             "gone": report.gone.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
             "shared": report.shared.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
             "freed_bytes": report.freed_bytes,
+            "records": records_json(&report.records),
         }));
     }
     let mut out = context.ui.out();
@@ -128,7 +143,22 @@ fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<(
         writeln!(out, "Gone from the store, looked for each and found none: {gone}.")?;
         report.gone.iter().try_for_each(|hash| writeln!(out, "  {hash}"))?;
     }
+    let records = &report.records;
+    if !records.runs.is_empty() {
+        writeln!(out, "Erased words of {}", runs_line(&records.runs))?;
+    }
+    if records.still.is_empty() {
+        writeln!(
+            out,
+            "Named in none of belay's records any more: looked through {}.",
+            count(records.searched, "file")
+        )?;
+    }
+    if !report.rewritten.is_empty() {
+        writeln!(out, "The snapshots keep the bare name, so that a rollback leaves what is there.")?;
+    }
     out.finish()?;
+    tell_left(context, records);
     if !report.shared.is_empty() {
         let still = count(report.shared.len() as u64, "object");
         context.ui.warn(format_args!(
@@ -138,6 +168,54 @@ fn tell(context: &Context<'_>, plan: &Forget, report: &ForgetReport) -> Result<(
     }
     context.ui.hint("the files in the workspace are untouched; the next snapshot takes them again unless snapshots.exclude.additional names them");
     Ok(())
+}
+
+/// What was not reached.
+fn tell_left(context: &Context<'_>, records: &ErasedRecords) {
+    for (run, why) in &records.unreached {
+        context.ui.warn(format_args!("the record of {run} still names them: {}", printable(why.as_bytes())));
+    }
+    if !records.unreached.is_empty() {
+        context.ui.hint("run this again when those runs have ended; `belay stop RUN` ends one");
+    }
+    for file in &records.still {
+        context.ui.warn(format_args!("still named in {}", view::path(file)));
+    }
+    if !records.consoles.is_empty() {
+        let runs = records.consoles.join(", ");
+        context.ui.hint(format_args!(
+            "what the terminal showed is kept but for lines that name them: `belay logs` of {runs}"
+        ));
+    }
+}
+
+/// `2 snapshots: snap_a, snap_b`.
+fn snapshots_line(snapshots: &[Snapshot]) -> String {
+    match snapshots {
+        [] => "no snapshot".to_owned(),
+        _ => format!("{}: {}", count(snapshots.len() as u64, "snapshot"), view::ids(snapshots)),
+    }
+}
+
+/// `3 events of 2 runs: run_a, run_b`.
+fn runs_line(runs: &[NamedInRun]) -> String {
+    let events = count(runs.iter().map(|run| run.events).sum(), "event");
+    let names: Vec<&str> = runs.iter().map(|run| run.run.as_str()).collect();
+    format!("{events} of {}: {}", count(runs.len() as u64, "run"), names.join(", "))
+}
+
+fn runs_json(runs: &[NamedInRun]) -> Value {
+    runs.iter().map(|run| json!({ "run": run.run, "events": run.events })).collect()
+}
+
+fn records_json(records: &ErasedRecords) -> Value {
+    json!({
+        "runs": runs_json(&records.runs),
+        "consoles_kept": records.consoles,
+        "unreached": records.unreached.iter().map(|(run, why)| json!({ "run": run, "why": why })).collect::<Vec<_>>(),
+        "searched_files": records.searched,
+        "still_named_in": records.still.iter().map(|file| file.to_string_lossy()).collect::<Vec<_>>(),
+    })
 }
 
 fn elsewhere_line(other: &Elsewhere) -> String {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use belay_session::{Fork, Workspace};
+use belay_session::{Error, Fork, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -132,7 +132,11 @@ fn names(workspace: &Workspace<'_>, args: &Args) -> Result<Vec<String>> {
 }
 
 fn layered(context: &Context<'_>, workspace: &Workspace<'_>, name: &str, snapshot: Option<&str>) -> Result<Fork> {
-    let snapshot = snapshot.map(|snapshot| workspace.resolve(snapshot)).transpose()?;
+    let snapshot = snapshot.map(|snapshot| workspace.resolve(snapshot)).transpose().map_err(|error| match error {
+        Error::UnknownSnapshot { .. } => Failure::from(error)
+            .hint("a second name is the snapshot to begin with; for several forks: `belay fork NAME -n 2`"),
+        other => other.into(),
+    })?;
     let mut fork = workspace.fork_layered(name)?;
     if let Some(snapshot) = snapshot {
         let meter = context.ui.meter("Forking");
@@ -162,7 +166,7 @@ fn directory(context: &Context<'_>, workspace: &Workspace<'_>, name: &str, to: &
     let meter = context.ui.meter("Copying");
     let made = workspace.fork_to(name, &to, context.consent(), &context.sources()?, context.work(&meter));
     made.map_err(|error| match error {
-        belay_session::Error::Path { source, .. } if source.kind() == std::io::ErrorKind::Interrupted => {
+        Error::Path { source, .. } if source.kind() == std::io::ErrorKind::Interrupted => {
             Failure::new(Kind::Interrupted, "stopped").hint(format!("remove what was copied to {}", view::path(&to)))
         }
         other => other.into(),

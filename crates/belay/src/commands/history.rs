@@ -38,7 +38,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let path = context.beneath(&workspace, &args.path)?;
     let versions = context.ui.while_working("Searching", || workspace.history(&path))?;
     if versions.is_empty() {
+        let latest = workspace.resolve("@latest")?;
+        let nearest = workspace.nearest_paths(&workspace.tree(&latest)?, &path)?;
+        let nearest: Vec<String> = nearest.iter().map(|path| view::relative(path)).collect();
         return Err(Failure::not_found(format!("no snapshot holds the path {}", view::relative(&path)))
+            .nearest(&nearest)
             .hint("`belay find NAME` finds a name anywhere in the workspace"));
     }
     let shown = versions.iter().filter(|version| args.all || version.state != VersionState::Unchanged);

@@ -5,7 +5,7 @@
 mod worktree;
 
 use std::borrow::Cow;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
@@ -23,7 +23,8 @@ use crate::agents::word::{Concern, Said, understand};
 use crate::commands::reside;
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::swift::{Begun, INPUT_BYTES_MAX};
+use crate::said;
+use crate::swift::Begun;
 use crate::ui::Ui;
 
 /// How long an agent waits for the first snapshot.
@@ -173,14 +174,9 @@ impl Args {
         if let Some(command) = &self.shell {
             return Ok(Some(Said::shell(self.agent, command)));
         }
-        let read = || -> Result<Vec<u8>> {
-            let mut input = Vec::new();
-            std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input)?;
-            Ok(input)
-        };
         let input = match &self.begun {
             Some(begun) => Cow::Borrowed(&begun.input),
-            None => Cow::Owned(read()?),
+            None => Cow::Owned(said::read(STEP_TIME_MAX)?),
         };
         let said: Value = serde_json::from_slice(&input)
             .map_err(|error| Failure::refused("the agent did not say JSON").because(&error))?;
@@ -316,7 +312,10 @@ fn hear(ui: &Ui, workspace: &Workspace<'_>, args: &Args, said: &Said) -> Result<
 /// Leaves a step to a process that nobody waits for, unless one is at such a step already; what to say of it.
 fn give_up(workspace: &Workspace<'_>, args: &Args, is_known: bool) -> String {
     if !is_known && let Err(error) = args.patiently() {
-        let why = format!("this step is not protected: it takes long, and belay cannot start itself: {error}");
+        let why = format!(
+            "this step is not protected: it takes long, and belay cannot start itself: {}",
+            belay_session::plain(error)
+        );
         let _ = workspace.miss(&why);
         return why;
     }

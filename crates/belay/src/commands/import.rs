@@ -8,7 +8,7 @@ use belay_session::{ImportRequest, Imported};
 use serde_json::Value;
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::view;
 
 /// Make a snapshot of an archive, of another directory or of a git ref
@@ -50,6 +50,11 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let directory = context.directory()?;
+    if let Some(from) = args.from.as_ref().map(|from| directory.join(from)) {
+        // Before the directory becomes a workspace for nothing.
+        let cannot = |error| Failure::named(format!("cannot open {}", view::path(&from)), &error).untouched();
+        from.metadata().map_err(cannot)?;
+    }
     let workspace = context.workspace_or_new(&home, &directory, false)?;
     let meter = context.ui.meter("Importing");
     let request = ImportRequest { label: args.label, description: args.description };

@@ -6,14 +6,18 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::past;
+use crate::ui::Out;
+use crate::ui::escape::put_path;
 
 /// Show what a run's terminal showed
 ///
 /// Only runs with a terminal of their own are kept: those that were started on one, or with --detach. What a command
-/// wrote to a pipe or a file went there and nowhere else.
+/// wrote to a pipe or a file went there and nowhere else. With --json each line is an object.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -50,7 +54,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return Err(Failure::not_found(format!("{} has no log: its output went where you sent it", record.id))
             .hint("a run has a terminal of its own when it is started on one, or with --detach"));
     }
-    let mut out = context.ui.out();
+    let mut out = Shown { out: context.ui.out(), json: context.ui.json, line: Vec::new() };
     let mut writer = Sieve { raw: args.raw, state: State::Plain };
     copy(&path.with_extension("log.1"), 0, &mut writer, &mut out)?;
     let mut at = copy(&path, 0, &mut writer, &mut out)?;
@@ -65,6 +69,49 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     copy(&path, at, &mut writer, &mut out)?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where the log goes: as it is, or as an object for each line.
+struct Shown {
+    out: Out,
+    json: bool,
+    /// The beginning of a line that has not ended yet.
+    line: Vec<u8>,
+}
+
+impl Shown {
+    fn end_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        let mut object = Map::new();
+        put_path(&mut object, "line", line.strip_suffix(b"\r").unwrap_or(&line));
+        writeln!(self.out, "{}", Value::from(object))
+    }
+
+    fn finish(mut self) -> Result<()> {
+        if !self.line.is_empty() {
+            self.end_line()?;
+        }
+        self.out.finish()
+    }
+}
+
+impl Write for Shown {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.json {
+            return self.out.write(bytes);
+        }
+        for byte in bytes {
+            match byte {
+                b'\n' => self.end_line()?,
+                _ => self.line.push(*byte),
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 fn copy(path: &Path, from: u64, sieve: &mut Sieve, out: &mut impl Write) -> Result<u64> {

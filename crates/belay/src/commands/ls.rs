@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use belay_session::store::{Entry, FileType, Kind};
-use belay_session::{Snapshot, Tree, Workspace};
+use belay_session::{Error, Snapshot, Tree, Workspace};
 use serde_json::{Map, Value};
 
+use crate::commands::cat::missing;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::ui::{Out, escape, quantity, style};
@@ -17,9 +18,9 @@ use crate::view;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The snapshot
+    /// The snapshot; the newest by default
     #[arg(value_name = "SNAP")]
-    snapshot: String,
+    snapshot: Option<String>,
 
     /// A file or directory; the current directory by default
     #[arg(value_name = "PATH")]
@@ -36,7 +37,8 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  belay ls @latest
+  belay ls
+  belay ls @latest src
   belay ls -l before-refactor src
   belay ls -R snap_k8m2p1 --json
 
@@ -51,12 +53,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Some(path) => context.beneath(&workspace, path)?,
         None => here.clone(),
     };
-    let snapshot = workspace.resolve(&args.snapshot)?;
+    let snapshot = named(context, &workspace, args.snapshot.as_deref())?;
     let tree = workspace.tree(&snapshot)?;
-    let entry = workspace.entry(&tree, &path)?.ok_or_else(|| {
-        Failure::not_found(format!("{} is not in {}", view::relative(&path), snapshot.id))
-            .hint("`belay find NAME` tells which snapshots hold a path")
-    })?;
+    let Some(entry) = workspace.entry(&tree, &path)? else { return Err(missing(&workspace, &tree, &path)?) };
     let (out, json) = (context.ui.paged(), context.ui.json);
     let mut lister = Lister { workspace: &workspace, tree: &tree, out, json, here, args: &args };
     if matches!(entry.kind, Kind::Dir { .. }) {
@@ -67,6 +66,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     lister.out.finish()?;
     say_gaps(context, &workspace, &tree, &snapshot)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Someone who types a path where a snapshot is expected is told how to say it.
+fn named(context: &Context<'_>, workspace: &Workspace<'_>, name: Option<&str>) -> Result<Snapshot> {
+    match (workspace.resolve(name.unwrap_or("@latest")), name) {
+        (Err(error @ Error::UnknownSnapshot { .. }), Some(name)) if context.has_path(name)? => {
+            Err(Failure::from(error).hint(format!("to list the path: `belay ls @latest {name}`")))
+        }
+        (other, _) => Ok(other?),
+    }
 }
 
 struct Lister<'a> {

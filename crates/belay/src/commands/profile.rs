@@ -23,7 +23,7 @@ use crate::ui::table::Table;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    action: Action,
+    action: Option<Action>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -68,7 +68,7 @@ Examples:
 /// Prints or checks profiles.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let known = profiles::read(context)?;
-    match args.action {
+    match args.action.unwrap_or(Action::List) {
         Action::List => list(context, &known)?,
         Action::Show { name } => show(context, &profiles::get(&known, &name)?)?,
         Action::Check { file } => {

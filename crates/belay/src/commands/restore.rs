@@ -3,26 +3,23 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::Goal;
+use belay_session::{Error, Goal, Workspace};
 
 use crate::commands::rollback::How;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Failure, Kind, Result};
 use crate::rewind::rewind;
 
 /// Bring back files or directories from a snapshot
 ///
-/// Everything else in the workspace stays as it is. `belay undo` takes it back.
+/// Everything else in the workspace stays as it is. Without SNAP they come from where `belay rollback` would go: the
+/// state before the latest run, or else the last known one. `belay undo` takes it back.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, override_usage = "belay restore [OPTIONS] [SNAP] PATH...")]
 pub(crate) struct Args {
-    /// The snapshot to take them from
-    #[arg(value_name = "SNAP")]
-    snapshot: String,
-
-    /// The files and directories
+    /// The files and directories; before them, the snapshot to take them from
     #[arg(required = true, value_name = "PATH")]
-    paths: Vec<PathBuf>,
+    words: Vec<PathBuf>,
 
     #[command(flatten)]
     how: How,
@@ -30,6 +27,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
+  belay restore .env
   belay restore @latest .env
   belay restore '1h ago' src/main.rs docs --dry-run
   belay restore before-refactor -y -- -odd-name";
@@ -38,7 +36,39 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
-    let paths = context.all_beneath(&workspace, &args.paths)?;
-    let snapshot = context.snapshot_name(&workspace, args.snapshot)?;
-    rewind(context, &workspace, Goal::Files(snapshot), paths, &args.how)
+    let (snapshot, paths) = meant(context, &workspace, &args.words)?;
+    rewind(context, &workspace, Goal::Files(snapshot), context.all_beneath(&workspace, paths)?, &args.how)
+}
+
+/// The snapshot and the paths; the first word is a snapshot if one is called so and more words follow.
+fn meant<'w>(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    words: &'w [PathBuf],
+) -> Result<(String, &'w [PathBuf])> {
+    let (first, rest) = words.split_first().expect("the command line has at least one");
+    let name = match first.to_str() {
+        Some(name) => context.snapshot_name(workspace, name.to_owned())?,
+        None => String::new(),
+    };
+    let named = workspace.resolve(&name);
+    if !rest.is_empty() && named.is_ok() {
+        return Ok((name, rest));
+    }
+    let usual = workspace.default_target()?;
+    let holds = match context.beneath(workspace, first) {
+        Ok(path) => workspace.entry(&workspace.tree(&usual)?, &path)?.is_some(),
+        // What is outside of the workspace is said when it is looked for.
+        Err(_) => false,
+    };
+    match named {
+        Ok(snapshot) if !holds => {
+            Err(Failure::new(Kind::Usage, format!("{} is a snapshot", snapshot.id)).untouched().hint(format!(
+                "`belay restore {name} PATH` brings back a file or directory, `belay rollback {name}` everything"
+            )))
+        }
+        Err(error @ Error::UnknownSnapshot { .. }) if !holds && !rest.is_empty() => Err(error.into()),
+        Ok(_) | Err(Error::UnknownSnapshot { .. }) => Ok((usual.id, words)),
+        Err(error) => Err(error.into()),
+    }
 }

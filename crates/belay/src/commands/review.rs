@@ -77,8 +77,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if args.none {
         return discard::discard(context, &home, &workspace, args.run.as_deref());
     }
-    let record =
-        home.find_run(args.run.as_deref(), &|run| run.workspace == workspace.id() && run.confinement.ephemeral)?;
+    let record = discard::ephemeral(&home, &workspace, args.run.as_deref())?;
     let draft = draft(context, &workspace, &record, &args)?;
     let wants = args.apply || args.all;
     if wants && !args.how.dry_run && record.is_live() {

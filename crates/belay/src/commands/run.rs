@@ -248,7 +248,7 @@ fn confinement(context: &Context<'_>, args: &Args, workspace: &Workspace<'_>, di
             // What is hidden need not be there; what is granted must be, or the run would miss it without a word.
             if reach != Reach::Hide {
                 path.symlink_metadata().map_err(|error| {
-                    Failure::system(format!("cannot grant {}", view::path(&path)), &error).untouched()
+                    Failure::named(format!("cannot grant {}", view::path(&path)), &error).untouched()
                 })?;
             }
             paths.push((Raw::from(path.as_os_str().as_bytes()), reach));

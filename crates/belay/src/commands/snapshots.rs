@@ -95,12 +95,18 @@ struct PruneArgs {
 }
 
 /// Delete snapshots by name
+///
+/// One that the next `belay undo` or `belay redo` goes back to is not deleted without --force.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = DELETE_EXAMPLES)]
 struct DeleteArgs {
     /// The snapshots
     #[arg(required = true, value_name = "SNAP")]
     snapshots: Vec<String>,
+
+    /// Delete also what the next undo or redo needs, which can then not be done any more
+    #[arg(short, long)]
+    force: bool,
 
     /// Only show what would be deleted
     #[arg(short = 'n', long)]
@@ -336,6 +342,17 @@ fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -
         if !gone.iter().any(|other| other.id == snapshot.id) {
             gone.push(snapshot);
         }
+    }
+    let timeline = workspace.timeline()?;
+    let needed = |(_, needed): &(&str, &Snapshot)| gone.iter().any(|snapshot| snapshot.id == needed.id);
+    let lost: Vec<(&str, &Snapshot)> = timeline.ways_back().into_iter().filter(needed).collect();
+    if let Some((verb, snapshot)) = lost.first().filter(|_| !args.force && !args.dry_run) {
+        return Err(Failure::refused(format!("the next `belay {verb}` goes back to {}", snapshot.id))
+            .untouched()
+            .hint(format!("--force deletes it all the same, and that {verb} cannot be done any more")));
+    }
+    for (verb, snapshot) in &lost {
+        context.ui.warn(format_args!("without {} the next `belay {verb}` cannot be done any more", snapshot.id));
     }
     let plan = context.ui.while_working("Weighing", || workspace.plan_delete(gone))?;
     if args.dry_run {

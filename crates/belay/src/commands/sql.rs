@@ -14,8 +14,8 @@ use crate::ui::table::Table;
 
 /// Ask the record of a run in SQL, without being able to change it
 ///
-/// The record is an SQLite database: fs_events, exec_events, snapshot_events, net_events, mcp_calls, model_calls, and
-/// events with everything in JSON. One statement that only reads is answered, also while the run goes on.
+/// The record is an SQLite database: fs_events, exec_events, snapshot_events, denials, net_events, mcp_calls, model_calls,
+/// and events with everything in JSON. One statement that only reads is answered, also while the run goes on.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES, allow_missing_positional = true)]
 pub(crate) struct Args {

@@ -1,8 +1,9 @@
 //! `belay statusline`: one short line for an agent's status bar.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use belay_session::{Resident, Told, Want, Workspace};
 use serde_json::{Value, json};
@@ -11,10 +12,13 @@ use crate::agents::Agent;
 use crate::commands::hook::settings_fault;
 use crate::context::Context;
 use crate::error::Result;
+use crate::said;
 use crate::swift;
 use crate::ui::escape::printable;
 use crate::ui::{quantity, style};
 
+/// How long whoever wants the line may take to say for which directory.
+const INPUT_TIME_MAX: Duration = Duration::from_millis(500);
 /// Characters of what was missed.
 const WHY_CHARS_MAX: usize = 60;
 
@@ -83,11 +87,10 @@ struct Asked {
 }
 
 fn told() -> Asked {
-    let mut input = std::io::stdin().lock();
-    let mut bytes = Vec::new();
-    if input.is_terminal() || input.by_ref().take(1 << 20).read_to_end(&mut bytes).is_err() {
+    if std::io::stdin().is_terminal() {
         return Asked::default();
     }
+    let Ok(bytes) = said::read(INPUT_TIME_MAX) else { return Asked::default() };
     let Ok(said) = serde_json::from_slice::<Value>(&bytes) else { return Asked::default() };
     let place = said.get("workspace").and_then(|workspace| workspace.get("project_dir")?.as_str());
     let directory = place.or_else(|| said.get("cwd")?.as_str()).map(PathBuf::from).filter(|place| place.is_dir());

@@ -32,7 +32,14 @@ Examples:
 /// Grants or withdraws trust.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = context.workspace_or_new(&home, &context.directory()?, false)?;
+    let directory = context.directory()?;
+    // A directory does not become a workspace for a file that it does not have.
+    let is_known = home.find(&directory, &context.lenient_sources()?)?.is_some();
+    let is_there = |name: &&str| directory.join(name).symlink_metadata().is_ok();
+    if !is_known && !["belay.toml", "belay.yaml", "belay.yml"].iter().any(is_there) {
+        return Err(absent());
+    }
+    let workspace = context.workspace_or_new(&home, &directory, false)?;
     if args.revoke {
         let had = workspace.revoke_trust()?;
         if context.ui.json {
@@ -43,9 +50,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let file = match workspace.trust() {
-        Trust::Absent => {
-            return Err(Failure::not_found("this workspace has no belay.toml or belay.yaml").untouched());
-        }
+        Trust::Absent => return Err(absent()),
         Trust::Trusted { file } => {
             context.ui.say(format_args!("{} is trusted already.", escape::printable(file.as_bytes())));
             file.clone()
@@ -59,6 +64,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.print_json(&json!({ "trusted": file }))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn absent() -> Failure {
+    Failure::not_found("there is no belay.toml or belay.yaml here").untouched()
 }
 
 /// What is trusted is exactly the text that was shown.

@@ -1,6 +1,8 @@
 //! `belay verify`: finds damage in the store, and heals what can be healed.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
 use belay_session::{Health, Home, RepairReport};
@@ -8,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::quantity::{count, size};
+use crate::ui::quantity::{count, grouped, size};
 use crate::ui::{Out, escape, style};
 use crate::view;
 
@@ -34,6 +36,9 @@ Examples:
   belay verify --deep
   belay verify --deep --repair";
 
+/// So many snapshots and paths that one damage concerns are named.
+const NAMED_MAX: usize = 5;
+
 /// Checks, repairs if asked, and reports; 1 when damage remains.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.settled_home()?;
@@ -51,9 +56,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         write(&mut out, &health, args.deep)?;
         if let Some(repaired) = &repaired {
             write_repair(&mut out, repaired, is_sound)?;
-            if let Some(after) = after.as_ref().filter(|after| !after.affected.is_empty()) {
-                writeln!(out, "Still concerned:")?;
-                write_affected(&mut out, after)?;
+            if let Some(after) = after.as_ref().filter(|after| !after.store.damage.is_empty()) {
+                writeln!(out, "Still damaged:")?;
+                write_damage(&mut out, after)?;
             }
         }
         out.finish()?;
@@ -88,21 +93,55 @@ fn write(out: &mut Out, health: &Health, deep: bool) -> Result<()> {
         return Ok(());
     }
     writeln!(out, "{bad}Damaged:{bad:#} {snapshots}, {objects} checked{read}.")?;
-    for damage in &health.store.damage {
-        writeln!(out, "  {}: {}", damage.file, damage.detail)?;
-    }
     for damage in &health.timelines {
         writeln!(out, "  {} at byte {}: {}", damage.file, damage.offset, damage.detail)?;
     }
-    if !health.affected.is_empty() {
-        writeln!(out, "Concerned:")?;
-    }
-    write_affected(out, health)
+    write_damage(out, health)
 }
 
-fn write_affected(out: &mut Out, health: &Health) -> Result<()> {
-    for (workspace, snapshot, path) in &health.affected {
-        writeln!(out, "  {} {} in {}", snapshot.id, view::relative(path), view::path(workspace))?;
+/// Each damage once, with what it concerns.
+fn write_damage(out: &mut Out, health: &Health) -> Result<()> {
+    for (at, damage) in health.store.damage.iter().enumerate() {
+        writeln!(out, "  {}: {}", damage.file, damage.detail)?;
+        let mut concerned: BTreeMap<&Path, Concerned<'_>> = BTreeMap::new();
+        let from = health.affected.partition_point(|one| one.damage < at);
+        for one in health.affected[from..].iter().take_while(|one| one.damage == at) {
+            let concerned = concerned.entry(one.workspace.as_path()).or_default();
+            concerned.snapshots.insert(one.snapshot.number, &one.snapshot.id);
+            concerned.paths.insert(&one.path);
+        }
+        for (workspace, concerned) in concerned {
+            write_concerned(out, workspace, &concerned)?;
+        }
+        let unnamed = damage.affected - damage.affects.len() as u64;
+        if unnamed > 0 {
+            writeln!(out, "    and {} more places, which are not named", grouped(unnamed))?;
+        }
+    }
+    Ok(())
+}
+
+/// What of one workspace one damage concerns.
+#[derive(Default)]
+struct Concerned<'a> {
+    /// By their numbers.
+    snapshots: BTreeMap<u64, &'a str>,
+    paths: BTreeSet<&'a [u8]>,
+}
+
+fn write_concerned(out: &mut Out, workspace: &Path, concerned: &Concerned<'_>) -> Result<()> {
+    let Concerned { snapshots, paths } = concerned;
+    let named: Vec<&str> = snapshots.values().take(NAMED_MAX).copied().collect();
+    let more = snapshots.len().saturating_sub(NAMED_MAX);
+    let more = if more > 0 { format!(" and {} more", grouped(more as u64)) } else { String::new() };
+    let (of_paths, of_snapshots) = (count(paths.len() as u64, "path"), count(snapshots.len() as u64, "snapshot"));
+    writeln!(out, "    {of_paths} in {of_snapshots} of {}: {}{more}", view::path(workspace), named.join(", "))?;
+    for path in paths.iter().take(NAMED_MAX) {
+        writeln!(out, "      {}", view::relative(path))?;
+    }
+    let more = paths.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        writeln!(out, "      and {} more; --json names all", grouped(more as u64))?;
     }
     Ok(())
 }
@@ -126,14 +165,16 @@ fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Resul
 }
 
 fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> Value {
-    let damage = health.store.damage.iter().map(|damage| json!({ "file": damage.file, "detail": damage.detail }));
+    let damage = health.store.damage.iter();
+    let damage = damage.map(|one| json!({ "file": one.file, "detail": one.detail, "affected": one.affected }));
     let timelines = health.timelines.iter();
     let timelines = timelines.map(|one| json!({ "file": one.file, "offset": one.offset, "detail": one.detail }));
-    let affected = health.affected.iter().map(|(workspace, snapshot, path)| {
+    let affected = health.affected.iter().map(|one| {
         let mut object = Map::new();
-        object.insert("workspace".to_owned(), workspace.to_string_lossy().into());
-        object.insert("snapshot".to_owned(), snapshot.id.as_str().into());
-        escape::put_path(&mut object, "path", path);
+        object.insert("damage".to_owned(), one.damage.into());
+        object.insert("workspace".to_owned(), one.workspace.to_string_lossy().into());
+        object.insert("snapshot".to_owned(), one.snapshot.id.as_str().into());
+        escape::put_path(&mut object, "path", &one.path);
         Value::from(object)
     });
     json!({

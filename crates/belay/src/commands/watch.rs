@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use belay_session::{Answer, RunClient, RunPlan, RunRecord, catch_signals};
+use belay_session::{Answer, Rhythm, RunClient, RunPlan, RunRecord, catch_signals};
 
 use crate::commands::run::supervised;
 use crate::context::Context;
@@ -16,8 +16,9 @@ use crate::{summary, view};
 
 /// Watch workspaces, with snapshots at the right moments
 ///
-/// For agents that live in an editor: records every change of files, takes snapshots at intervals and when work
-/// pauses, and ends with Ctrl-C, or with `belay stop` if it was detached. Commands are recorded only by `belay run`.
+/// For agents that live in an editor: records every change of files, takes snapshots at intervals
+/// (snapshots.auto_interval) and when work pauses (snapshots.triggers.idle_threshold_seconds), and ends with Ctrl-C, or with
+/// `belay stop` if it was detached. Commands are recorded only by `belay run`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -70,6 +71,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         clients.lock().expect("no holder panics").push(client.another().map_err(cannot)?);
         let record = await_start(context, &mut client, &record)?;
         summary::begin(context, &record);
+        context.ui.say(rhythm(workspace.settings().rhythm()));
         watches.push((record, client));
     }
     if args.detach {
@@ -79,6 +81,18 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     attend(context, watches)
+}
+
+/// When the watch takes snapshots, in words.
+fn rhythm(rhythm: Rhythm) -> String {
+    let every = rhythm.interval.map(|every| format!("every {} while files change", quantity::span(every)));
+    let idle = rhythm.idle.map(|idle| format!("once nothing has happened for {}", quantity::span(idle)));
+    let when: Vec<String> = every.into_iter().chain(idle).collect();
+    match when.is_empty() {
+        true => "       no snapshots until it ends: the triggers of `belay config list snapshots.triggers` are off"
+            .to_owned(),
+        false => format!("       a snapshot {}", when.join(", and ")),
+    }
 }
 
 fn await_start(context: &Context<'_>, client: &mut RunClient, record: &RunRecord) -> Result<RunRecord> {

@@ -16,8 +16,8 @@ use crate::ui::escape;
 /// Say whether a confined command can reach something, and which rule decides
 ///
 /// What is asked about is a path, a host, a system call or a variable. Something with a slash, or that is there, is a
-/// path; the name of a call that is refused is a call; `$NAME` is a variable; a name with a dot is a host. A flag says
-/// it outright.
+/// path; the name of a call that is refused is a call; `$NAME` is a variable; a name with a dot is a host, and so is the
+/// host of an address (`https://…`). A flag says it outright.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -46,6 +46,7 @@ Examples:
   belay why ~/.ssh/id_ed25519
   belay why .git/hooks --profile claude
   belay why registry.npmjs.org --profile strict
+  belay why https://example.org/x
   belay why mount
   belay why '$AWS_SECRET_ACCESS_KEY'";
 
@@ -58,7 +59,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if context.environment.user_home.is_none() {
         return Err(Failure::not_found("nobody says where your home is").untouched().hint("set HOME"));
     }
-    let confines = workspace.as_ref().is_some_and(|here| here.confinement_engine() != ConfinementEngine::None);
+    let confines = workspace.as_ref().is_none_or(|here| here.confinement_engine() != ConfinementEngine::None);
     let why = match asked(&args, &directory) {
         Asked::Other(subject) => profile.why(&subject),
         Asked::Path(path) => {
@@ -108,14 +109,28 @@ fn asked(args: &Args, directory: &std::path::Path) -> Asked {
     let what = &args.what;
     let path = directory.join(what);
     Asked::Other(match () {
-        () if args.host => Subject::Host(what.clone()),
+        () if args.host => Subject::Host(host_of(what).to_owned()),
         () if args.call => Subject::Call(what.clone()),
+        () if !args.path && what.contains("://") && path.symlink_metadata().is_err() => {
+            Subject::Host(host_of(what).to_owned())
+        }
         () if args.path || what.contains('/') || path.symlink_metadata().is_ok() => return Asked::Path(plain(&path)),
         () if what.starts_with('$') => Subject::Variable(what[1..].to_owned()),
         () if denied_call(what).is_some() => Subject::Call(what.clone()),
         () if what.contains(['.', ':']) || what == "localhost" => Subject::Host(what.clone()),
         () => Subject::Call(what.clone()),
     })
+}
+
+/// The host of an address such as `https://you@example.org:8443/x`; anything else is a host already.
+fn host_of(address: &str) -> &str {
+    let Some((_, rest)) = address.split_once("://") else { return address };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let place = authority.rsplit('@').next().unwrap_or_default();
+    match place.strip_prefix('[') {
+        Some(number) => number.split(']').next().unwrap_or_default(),
+        None => place.split(':').next().unwrap_or_default(),
+    }
 }
 
 /// The path without `.` and `..`; what is asked about need not be there.

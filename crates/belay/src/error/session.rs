@@ -1,14 +1,19 @@
 //! What each failure of the session and the store means for the user: its kind, and what to do next.
 
 use std::error::Error as _;
+use std::io;
 
 use belay_session::Error;
 use belay_session::journal::Error as JournalError;
 use belay_session::store::Error as StoreError;
 
-use super::{Failure, Kind};
+use super::{FIND, Failure, Kind, NOT_YOURS};
 
 const LIST: &str = "`belay snapshots` lists them";
+/// What to do about files of belay's own that are somebody else's.
+const NOT_OURS: &str = "belay's home is ~/.local/share/belay unless BELAY_HOME names another; after `sudo belay` files in it may be root's, \
+                        and `sudo chown -R` gives them back";
+const MAKE_ROOM: &str = "free some space; `belay snapshots prune` and `belay gc` shrink the store, `belay du` shows it";
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
@@ -54,8 +59,8 @@ fn kind_of(error: &Error) -> Kind {
         Error::Journal(JournalError::Query(_) | JournalError::Form(_)) => Kind::Usage,
         Error::Journal(JournalError::Missing(_)) => Kind::NotFound,
         Error::Journal(JournalError::Row { .. } | JournalError::Schema(_)) => Kind::Damaged,
+        Error::Path { source, .. } => Kind::of_path(source),
         Error::Disk { .. }
-        | Error::Path { .. }
         | Error::Run { .. }
         | Error::Trace(_)
         | Error::Journal(_)
@@ -78,6 +83,8 @@ fn message_of(error: &Error) -> String {
 fn advise(failure: Failure, error: &Error) -> Failure {
     let failure = failure.untouched();
     match error {
+        Error::Disk { source, .. } => of_system(failure, source, NOT_OURS),
+        Error::Path { source, .. } => of_system(failure, source, NOT_YOURS),
         Error::NoWorkspace(_) => {
             failure.hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
         }
@@ -89,14 +96,24 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
         }
         Error::InsideHome { .. } => failure.hint("name a directory somewhere else"),
-        Error::UnknownSnapshot { nearest, .. } if !nearest.is_empty() => {
-            failure.note(format!("nearest: {}", nearest.join(", "))).hint(LIST)
+        Error::UnknownSnapshot { name, nearest } if !nearest.is_empty() => {
+            let failure = failure.nearest(nearest);
+            match nearest.iter().any(|near| near.trim_start_matches("snap_").starts_with(name.as_str())) {
+                true => failure.hint(
+                    "of an id type `snap_` and its beginning, or at least four characters that are not all digits",
+                ),
+                false => failure.hint(LIST),
+            }
         }
+        Error::UnknownSnapshot { name, .. } if name.starts_with("@turn") => failure.hint(
+            "`belay snapshots --type turn` lists the turns; `belay install AGENT` has each prompt recorded as one",
+        ),
         Error::UnknownSnapshot { .. } | Error::NoneSoOld { .. } | Error::OnlySafety => failure.hint(LIST),
         Error::Journal(JournalError::Query(_)) => failure.hint("one statement that only reads is answered"),
         Error::Journal(JournalError::Row { .. }) => failure.hint("`belay audit verify` shows all damage"),
         Error::NoRun => failure.hint("`belay run -- COMMAND` protects and records one"),
-        Error::UnknownRun(_) => failure.hint("`belay runs` lists them"),
+        Error::UnknownRun(_) => failure
+            .hint("`belay runs` lists them; an id may be shortened to four characters, or to `run_` and its beginning"),
         Error::NotFrozen { run, .. } => failure.hint(format!("end it with `belay stop {run}`, then try again")),
         Error::NoOverlay { .. } => failure
             .hint("it takes user namespaces and overlayfs; where an administrator forbids them, `belay fork --to DIR`")
@@ -104,7 +121,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
                 "makes a fork as a directory of its own, and `belay run` without --ephemeral still keeps the way back",
             ),
         Error::UnknownFork { nearest, .. } if !nearest.is_empty() => {
-            failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay forks` lists them")
+            failure.nearest(nearest).hint("`belay forks` lists them")
         }
         Error::UnknownFork { .. } => failure.hint("`belay forks` lists them; `belay fork NAME` makes one"),
         Error::ForkInUse(name) => {
@@ -125,7 +142,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::PoolFull { .. } => {
             failure.hint("delete one with `belay snapshots delete`, or raise snapshots.manual_max")
         }
-        Error::NotInSnapshot { .. } => failure.hint("`belay find NAME` tells which snapshots hold a path"),
+        Error::NotInSnapshot { nearest, .. } => failure.nearest(nearest).hint(FIND),
         Error::OutsideWorkspace { .. } => {
             failure.hint("name a path inside the workspace, or another workspace with -C")
         }
@@ -156,7 +173,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         }
         Error::TooNew { .. } => failure.hint("use the newer belay, or another BELAY_HOME"),
         Error::ConfigKey { nearest, .. } if !nearest.is_empty() => {
-            failure.note(format!("nearest: {}", nearest.join(", "))).hint("`belay config list` shows every key")
+            failure.nearest(nearest).hint("`belay config list` shows every key")
         }
         Error::ConfigByHand { key, line, .. } => match line {
             Some(line) => failure.hint(format!("write it by hand; in TOML that is: {line}")),
@@ -164,6 +181,15 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         },
         Error::ConfigSyntax { .. } => failure.hint("mend it, or move it away: everything has a default"),
         Error::ConfigKey { .. } | Error::ConfigValue { .. } => failure.hint("`belay config list` shows every key"),
+        _ => failure,
+    }
+}
+
+/// Adds what to do about an answer of the operating system.
+fn of_system(failure: Failure, error: &io::Error, denied: &str) -> Failure {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => failure.hint(denied),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => failure.hint(MAKE_ROOM),
         _ => failure,
     }
 }
@@ -184,9 +210,11 @@ impl From<StoreError> for Failure {
         let failure = Failure::new(kind, message);
         let failure = error.source().into_iter().fold(failure, |failure, cause| failure.because(cause));
         match &error {
-            _ if error.is_no_space() => failure
-                .note("the old state is in place, and what was written is given back")
-                .hint("free some space; `belay snapshots prune` and `belay gc` shrink the store, `belay du` shows it"),
+            _ if error.is_no_space() => {
+                failure.note("the old state is in place, and what was written is given back").hint(MAKE_ROOM)
+            }
+            StoreError::Disk { source, .. } => of_system(failure, source, NOT_OURS),
+            StoreError::Workspace { source, .. } => of_system(failure, source, NOT_YOURS),
             StoreError::Missing(_) | StoreError::Corrupt { .. } => {
                 failure.note("nothing was written from it").hint("`belay verify --deep` shows all damage")
             }

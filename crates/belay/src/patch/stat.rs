@@ -51,12 +51,20 @@ impl Weight {
     }
 }
 
-/// Weighs them by two threads, because the time goes into unpacking what each one held.
+/// Of more paths than this none waits for a table on a screen, and a second thread's memory is more than it is worth.
+const FEW: usize = 4096;
+
+/// Weighs them, by two threads if they are few, because the time goes into unpacking what each one held.
 fn weigh_all(comparison: &Comparison<'_>, changes: &Changes) -> Result<Vec<Weight>> {
+    // What the trees were compared by is not needed to read files.
+    comparison.workspace.home().store().forget_kept();
     let all = |part: Range<usize>| part.map(|at| weigh(comparison, &changes.get(at))).collect::<Result<Vec<_>>>();
     let (first, second) = (0..changes.len() / 2, changes.len() / 2..changes.len());
     if first.is_empty() {
         return all(second);
+    }
+    if changes.len() > FEW {
+        return all(0..changes.len());
     }
     std::thread::scope(|scope| {
         let other = scope.spawn(|| all(second));

@@ -74,6 +74,15 @@ pub(crate) fn took(duration: Duration) -> String {
     }
 }
 
+/// A span of time that somebody set: `30 s`, `5 min`, `90 s`, `2 h`.
+pub(crate) fn span(span: Duration) -> String {
+    match span.as_secs() {
+        seconds if seconds > 0 && seconds.is_multiple_of(3600) => format!("{} h", seconds / 3600),
+        seconds if seconds > 0 && seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        seconds => format!("{seconds} s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::ToSpan;

@@ -28,6 +28,13 @@ pub(crate) fn prose(text: &str, indent: usize) -> String {
     }
 }
 
+/// Text behind something that stands before its first line alone, on so many columns.
+pub(crate) fn hang(lead: &str, text: &str, columns: usize) -> String {
+    let indent = lead.width();
+    let body = wrap(text, columns.saturating_sub(indent).max(NARROWEST / 2), 0);
+    format!("{lead}{}", body.replace("\r\n", &format!("\n{}", " ".repeat(indent))))
+}
+
 /// A carriage return comes before each break: a run's terminal may be in raw mode already.
 fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::new();
@@ -57,5 +64,10 @@ mod tests {
         assert_eq!(wrap("belay: one two three", 12, 2), "belay: one\r\n  two three");
         assert_eq!(wrap("a_word_that_is_longer_than_a_line b", 10, 2), "a_word_that_is_longer_than_a_line\r\n  b");
         assert_eq!(wrap("short", 10, 2), "short");
+    }
+
+    #[test]
+    fn what_hangs_is_indented_as_far_as_its_lead() {
+        assert_eq!(hang("  name  ", "one two three four five", 30), "  name  one two three four\n        five");
     }
 }

@@ -71,10 +71,10 @@ fn what_cannot_be_imported_is_named() {
       nothing was changed
     ");
     assert_snapshot!(world.belay(&["import", "../outside/none.tar"]), @"
-    exit 7
+    exit 3
     --- stderr
     error: cannot open [WORKSPACE]/../outside/none.tar
-      because: No such file or directory (os error 2)
+      because: no such file or directory
       nothing was changed
     ");
     let mut command = world.command(&["import", "../outside/all.tar"]);

@@ -49,6 +49,8 @@ fn a_detached_run_goes_on_has_a_log_and_can_be_waited_for() {
             .is_ok_and(|log| !log.is_empty())
     });
     assert!(world.ok(&["logs", "nightly"]).contains("on a terminal"));
+    let lines = world.ok(&["logs", "nightly", "--json"]);
+    assert!(lines.lines().any(|line| line == r#"{"line":"on a terminal"}"#), "{lines}");
     // Not a terminal here: keys cannot be typed, but the end can be waited for.
     let attached = world.command(&["attach", "nightly"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
@@ -64,7 +66,7 @@ fn a_way_back_warns_of_a_run_that_goes_on() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     let early = world.belay(&["log"]);
-    assert!(early.code == 3 && early.stderr.contains("no such run here yet"), "{early}");
+    assert!(early.code == 3 && early.stderr.contains("no run here yet"), "{early}");
     world.ok(&["run", "--isolation", "none", "-q", "--detach", "-l", "night", "--", "sleep", "300"]);
     world.workspace.file("a", "b");
     let planned = world.belay(&["rollback", "@pre-run", "--dry-run"]);

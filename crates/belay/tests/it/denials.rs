@@ -79,7 +79,7 @@ fn a_refused_path_is_told_with_its_command_and_the_narrowest_rule() {
             "--rw [WORKSPACE]/.git/hooks/pre-commit allows it",
             "--rw [WORKSPACE]/.git/hooks/pre-push allows it, once something is there",
             "[BASE]/.ssh/id_x could not be read",
-            "stays closed: it holds keys or passwords",
+            "stays closed: it holds keys or passwords, so opening it (--ro) is left to you",
         ] {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(text.contains(part), "{part}: {text}");

@@ -33,13 +33,15 @@ fn a_secret_is_erased_from_every_snapshot_with_proof() {
     Rewrote 2 snapshots (freed [SIZE]).
     Gone from the store, looked for each and found none: 1 object.
       [HASH-1]
+    Named in none of belay's records any more: looked through 7 files.
+    The snapshots keep the bare name, so that a rollback leaves what is there.
     --- stderr
     hint: the files in the workspace are untouched; the next snapshot takes them again unless snapshots.exclude.additional names them
     ");
     assert_snapshot!(world.belay(&["forget", "id_rsa", "-y"]), @"
     exit 3
     --- stderr
-    error: no snapshot holds any of these paths
+    error: no snapshot holds any of these paths, and no run names one
       nothing was changed
     hint: `belay find NAME` tells which snapshots hold a path
     ");
@@ -95,4 +97,97 @@ fn a_secret_goes_everywhere_it_was_ever_copied_to() {
     assert_eq!(world.belay(&["-C", &other, "cat", "@latest", "keys/copy"]).code, 3);
     assert_eq!(world.ok(&["-C", &other, "cat", "@latest", "b.txt"]), "b\n");
     assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+}
+
+/// Every file of belay's home, packs too, that has the text in it.
+fn files_with(world: &World, text: &str) -> Vec<String> {
+    let (mut found, mut dirs) = (Vec::new(), vec![world.workspace.home().to_path_buf()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry")) {
+            if entry.file_type().expect("a type").is_dir() {
+                dirs.push(entry.path());
+            } else if let Ok(bytes) = std::fs::read(entry.path())
+                && bytes.windows(text.len()).any(|window| window == text.as_bytes())
+            {
+                found.push(entry.path().display().to_string());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_runs_say_of_a_secret_goes_with_it_and_the_record_still_proves_the_rest() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    let script = "printf 'token-6f1c81\\n' > keys/id_rsa.pem; cat keys/id_rsa.pem >/dev/null; echo two > notes.txt";
+    std::fs::create_dir(world.workspace.join("keys")).expect("a directory");
+    world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", script]);
+    let run = world.json(&["runs"])["id"].as_str().expect("an id").to_owned();
+    assert!(!files_with(&world, "id_rsa.pem").is_empty(), "the test shows nothing");
+    assert!(!files_with(&world, "token-6f1c81").is_empty(), "the test shows nothing");
+    let bundle = world.workspace.base().join("before.bundle").display().to_string();
+    world.ok(&["audit", "export", &run, &bundle]);
+    let plan = world.json(&["forget", "keys/id_rsa.pem", "--dry-run"]);
+    assert_eq!(plan["runs"][0]["run"], run.as_str(), "{plan}");
+    std::fs::remove_file(world.workspace.join("keys/id_rsa.pem")).expect("it is there");
+    let report = world.json(&["forget", "keys/id_rsa.pem", "-y"]);
+    assert_eq!(report["records"]["still_named_in"], serde_json::json!([]), "{report}");
+    assert_eq!(report["records"]["unreached"], serde_json::json!([]), "{report}");
+    let named = |file: &String| !file.contains("/store/packs/");
+    let named_in = files_with(&world, "id_rsa.pem").into_iter().filter(named).collect::<Vec<_>>();
+    assert_eq!(named_in, Vec::<String>::new(), "a snapshot keeps the bare name, nothing else does");
+    assert_eq!(files_with(&world, "token-6f1c81"), Vec::<String>::new(), "it stood in the words of the command");
+    let verdict = world.ok(&["audit", "verify", &run]);
+    assert!(verdict.contains("good") && verdict.contains("erased"), "{verdict}");
+    assert!(world.ok(&["audit", "verify", &bundle]).contains("good"), "what was exported before proves itself");
+    let log = world.ok(&["log", &run]);
+    assert!(log.contains("(erased)") && log.contains("notes.txt"), "{log}");
+    assert_eq!(world.belay(&["forget", "keys/id_rsa.pem", "-y"]).code, 3, "nothing is left");
+    assert_eq!(world.belay(&["verify", "--deep"]).code, 0);
+    world.snapshot();
+}
+
+#[test]
+fn what_a_terminal_showed_is_kept_but_for_lines_that_name_a_secret_unless_it_is_to_go() {
+    let mut world = World::new();
+    world.workspace.file("id_rsa", "PRIVATE KEY 6f1c\n");
+    world.ok(&["run", "-q", "--isolation", "none", "--detach", "--", "sh", "-c", "ls id_rsa; cat id_rsa; echo done"]);
+    let run = world.json(&["runs"])["id"].as_str().expect("an id").to_owned();
+    let is_over = |world: &mut World| world.json(&["runs"])["state"] == "ended";
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !is_over(&mut world) {
+        assert!(std::time::Instant::now() < deadline, "the run does not end");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let ran = world.belay(&["forget", "id_rsa", "-y"]);
+    assert!(ran.stderr.contains("what the terminal showed is kept"), "{ran}");
+    let log = world.ok(&["logs", &run]);
+    assert!(!log.contains("id_rsa") && log.contains("PRIVATE KEY") && log.contains("done"), "{log}");
+    world.snapshot();
+    world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", "cat id_rsa >/dev/null"]);
+    world.ok(&["forget", "id_rsa", "-y", "--consoles"]);
+    assert!(world.ok(&["logs", &run]).contains("PRIVATE KEY"), "no event of that run names it any more");
+}
+
+#[test]
+fn a_run_that_goes_on_is_told_to_be_out_of_reach() {
+    let mut world = World::new();
+    world.workspace.file("id_rsa", "PRIVATE KEY 6f1c\n");
+    world.ok(&["run", "-q", "--isolation", "none", "--detach", "--", "sh", "-c", "cat id_rsa; sleep 600"]);
+    let run = world.json(&["runs"])["id"].as_str().expect("an id").to_owned();
+    let question = "SELECT count(*) FROM exec_events WHERE args LIKE '%id_rsa%'";
+    let named = |world: &mut World| !world.ok(&["sql", &run, question, "--csv"]).ends_with("\n0\n");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !named(&mut world) {
+        assert!(std::time::Instant::now() < deadline, "no command was recorded");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let report = world.json(&["forget", "id_rsa", "-y"]);
+    assert_eq!(report["records"]["unreached"][0]["run"], run.as_str(), "{report}");
+    world.ok(&["stop", &run]);
+    world.ok(&["forget", "id_rsa", "-y"]);
+    let named = |file: &String| !file.contains("/store/packs/");
+    assert!(!files_with(&world, "id_rsa").iter().any(named), "a record names it");
+    assert!(world.ok(&["audit", "verify", &run]).contains("good"));
 }

@@ -356,7 +356,7 @@ fn what_cannot_be_written_is_said_and_nothing_is_left_behind() {
     world.workspace.mode(".git/objects", 0o555);
     let refused = client(&world).refused("snapshot_create", json!({"name": "s3"}));
     world.workspace.mode(".git/objects", 0o755);
-    assert!(refused.contains("write an object: Permission denied"), "{refused}");
+    assert!(refused.contains("write an object: permission denied"), "{refused}");
 }
 
 #[test]

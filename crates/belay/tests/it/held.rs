@@ -10,7 +10,7 @@ use crate::running::{records, until};
 use crate::world::World;
 
 /// Says no more than it must, and belongs to nobody in particular.
-const GIT: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b \
+pub(crate) const GIT: &str = "export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b \
                    GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b GIT_SEQUENCE_EDITOR='sed -i s/^pick/edit/'; ";
 
 /// Makes work that was never committed, and destroys it at once, each time in another way.
@@ -31,7 +31,7 @@ done
 "#;
 
 /// A repository with two commits and a second worktree; none without git.
-fn repository() -> Option<World> {
+pub(crate) fn repository() -> Option<World> {
     let world = World::new();
     let script = "git init -q . && echo 0 > f && git add f && git commit -qm 0 && echo 1 > f && git commit -qam 1 && \
                   git worktree add -q --detach wt";
@@ -89,13 +89,18 @@ fn whatever_git_destroys_is_in_a_snapshot_each_time_in_a_row() {
 fn git_is_known_under_other_names() {
     let Some(mut world) = repository() else { return };
     let script = format!(
-        "{GIT} echo w1 > f; $(git --exec-path)/git-reset -q --hard; ln -s $(command -v git) xgit; echo w2 > f; ./xgit reset -q --hard"
+        "{GIT} echo w1 > f; $(git --exec-path)/git-reset -q --hard; ln -s $(command -v git) xgit; echo w2 > f; ./xgit reset -q --hard; \
+         ln -s xgit gitty; echo w3 > f; ./gitty reset -q --hard"
     );
     world.ok(&["run", "--isolation", "none", "-q", "--", "sh", "-c", &script]);
     let all = world.json(&["snapshots"])["snapshots"].as_array().cloned().unwrap_or_default();
     let ids = all.iter().map(|snapshot| snapshot["id"].as_str().unwrap_or_default());
     let saved: Vec<String> = ids.map(|id| world.belay(&["cat", id, "f"]).raw()).collect();
-    assert!(saved.contains(&"w1\n".to_owned()) && saved.contains(&"w2\n".to_owned()), "{saved:?}");
+    let lost: Vec<&str> =
+        ["w1\n", "w2\n", "w3\n"].into_iter().filter(|work| !saved.iter().any(|one| one == work)).collect();
+    // On a busy machine a snapshot may take longer than a command waits; then the record says so, each time.
+    let told = world.ok(&["log"]).matches("went on before its snapshot was taken").count();
+    assert!(lost.len() <= told, "no snapshot holds {lost:?} but {saved:?}, and {told} are told");
 }
 
 #[test]
@@ -127,4 +132,5 @@ fn a_snapshot_that_takes_too_long_is_not_waited_for_and_the_log_says_so() {
     assert!((Duration::from_millis(1900)..Duration::from_secs(10)).contains(&waited), "{waited:?}");
     let log = world.ok(&["log"]);
     assert!(log.contains("went on before its snapshot was taken"), "{log}");
+    assert!(log.contains(" meanwhile"), "what git did while the snapshot was taken may be in it by halves: {log}");
 }

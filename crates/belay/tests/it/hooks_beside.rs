@@ -140,9 +140,11 @@ fn captured_at_a_step(isolation: &str) {
     let ran = world.belay(&["run", "-q", "--isolation", isolation, "--", "sh", "-c", &script]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""), "{ran}");
     let list = world.json(&["snapshots"])["snapshots"].clone();
-    let find = |why: &str| list.as_array().unwrap().iter().find(|one| one.to_string().contains(why)).cloned();
+    let all = list.as_array().expect("a list");
+    let find = |why: &str| all.iter().find(|one| one.to_string().contains(why)).cloned();
     for (why, content) in [("before Bash: first", "two\n"), ("before Bash: second", "three\n")] {
-        let id = find(why).unwrap_or_else(|| panic!("no snapshot {why}: {list:#}"))["id"].as_str().unwrap().to_owned();
+        let found = find(why).unwrap_or_else(|| panic!("no snapshot {why}: {list:#}"));
+        let id = found["id"].as_str().expect("an id").to_owned();
         assert_eq!(world.ok(&["cat", &id, "a.txt"]), content, "{why}");
     }
     assert!(find("a tool call").is_none(), "nothing had changed by then: {list:#}");
@@ -150,6 +152,25 @@ fn captured_at_a_step(isolation: &str) {
     let by_what_it_saw = log.lines().filter(|line| line.contains("\"by_dirty_set\":true") && line.contains("\"tool\""));
     assert!(by_what_it_saw.count() >= 1, "{log}");
     world.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn a_step_that_nobody_could_see_is_captured_by_a_walk_and_only_if_something_changed() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    std::fs::create_dir_all(world.workspace.home()).expect("a home");
+    std::fs::write(world.workspace.home().join("config.toml"), "tracing.disable_files = true\n").expect("a file");
+    let belay = env!("CARGO_BIN_EXE_belay");
+    let script = format!(
+        "tell() {{ echo \"{{\\\"session_id\\\":\\\"r\\\",\\\"hook_event_name\\\":\\\"$1\\\",\\\"prompt\\\":\\\"$2\\\",\\\"tool_use_id\\\":\\\"$2\\\",\
+         \\\"tool_name\\\":\\\"Bash\\\",\\\"tool_input\\\":{{\\\"command\\\":\\\"$2\\\"}}}}\" | {belay} hook claude; }}; \
+         tell UserPromptSubmit go; tell PreToolUse first; tell PostToolUse first; echo two > a.txt; tell PreToolUse second"
+    );
+    let ran = world.belay(&["run", "-q", "--isolation", "none", "--", "sh", "-c", &script]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran}");
+    let list = world.json(&["snapshots"])["snapshots"].to_string();
+    assert!(list.contains("before Bash: second"), "{list}");
+    assert!(!list.contains("before Bash: first") && !list.contains("a tool call"), "{list}");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! No hook waits longer than an agent does, whatever is in its way; what was not waited for is said and done all the same.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use crate::resident::Nest;
 use crate::running::until;
@@ -119,4 +122,37 @@ fn hostile_things_where_helpers_listen_hold_no_hook_up() {
         let _ = nest.belay(&["stop", "--helper"]);
         let _ = std::fs::remove_dir(&socket);
     }
+}
+
+#[test]
+fn an_agent_that_never_closes_what_it_says_is_answered_all_the_same() {
+    let nest = Nest::new();
+    nest.tell("UserPromptSubmit", "begin");
+    nest.world.file("a.txt", "two\n");
+    let spawn = || {
+        let mut command = nest.command(&nest.program);
+        command.args(["hook", "claude"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.spawn().expect("it starts")
+    };
+    let said =
+        json!({"session_id": "s", "cwd": nest.world.path(), "hook_event_name": "PostToolUse", "tool_use_id": "t1"});
+    let begun = Instant::now();
+    let mut hook = spawn();
+    let mut input = hook.stdin.take().expect("a pipe");
+    input.write_all(said.to_string().as_bytes()).expect("belay reads");
+    assert!(hook.wait().expect("it ends").success());
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    nest.assert_captured("the pipe stayed open");
+    let begun = Instant::now();
+    let mut silent = spawn();
+    let input = silent.stdin.take().expect("a pipe");
+    let output = silent.wait_with_output().expect("it ends");
+    drop(input);
+    assert!(output.status.success() && begun.elapsed() < ENOUGH, "{:?}", begun.elapsed());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("did not say JSON"), "{output:?}");
+    let mut line = nest.command(&nest.program);
+    let begun = Instant::now();
+    let mut line = line.arg("statusline").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
+    let _open = line.stdin.take();
+    assert!(line.wait().expect("it ends").success() && begun.elapsed() < Duration::from_secs(4));
 }

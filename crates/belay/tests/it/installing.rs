@@ -361,3 +361,31 @@ fn what_claude_is_given_works_for_cursor_which_drops_the_arguments_of_a_command(
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "{}\n", ""), "{ran}");
     assert_eq!(world.json(&["snapshots"])["snapshots"][0]["type"], "turn");
 }
+
+#[test]
+fn the_doctor_says_who_can_reach_the_store_and_when_it_is_full() {
+    let mut world = World::new();
+    world.workspace.file("a.bin", crate::world::noise(50_000));
+    world.snapshot();
+    let row = |world: &mut World| -> Value {
+        let rows = world.belay(&["doctor", "--json"]).raw();
+        let rows: Vec<Value> = rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        rows.into_iter().find(|row| row["layer"] == "store").unwrap()
+    };
+    let found = row(&mut world);
+    assert!(
+        found["state"] == "works" && found["detail"].as_str().unwrap().contains("only you can reach it"),
+        "{found}"
+    );
+    world.ok(&["config", "set", "snapshots.retention.budget", "10KiB"]);
+    let found = row(&mut world);
+    assert!(
+        found["state"] == "weak" && found["advice"].as_str().unwrap().contains("snapshots.retention.budget"),
+        "{found}"
+    );
+    let store = world.workspace.home().join("store");
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o755)).unwrap();
+    let found = row(&mut world);
+    assert!(found["state"] == "missing" && found["advice"].as_str().unwrap().contains("chmod 700"), "{found}");
+    assert_eq!(world.belay(&["doctor"]).code, 1);
+}

@@ -177,18 +177,10 @@ fn whoever_interrupts_the_snapshot_before_a_run_gets_no_run() {
 #[test]
 fn on_a_terminal_the_snapshot_before_a_run_shows_how_far_it_is_and_heeds_ctrl_c() {
     let world = slow();
-    let template = world.command(&[]);
     let program = format!("{} run --isolation none -- touch began", env!("CARGO_BIN_EXE_belay"));
-    let mut terminal = Command::new("script");
-    terminal.args(["-qec", &program, "/dev/null"]).current_dir(world.workspace.path());
-    for (name, value) in template.get_envs() {
-        match value {
-            Some(value) => terminal.env(name, value),
-            None => terminal.env_remove(name),
-        };
-    }
-    terminal.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let Ok(mut child) = terminal.spawn() else { return skip("there is no script(1) to make a terminal with") };
+    let Ok(mut child) = world.at_terminal(&program).spawn() else {
+        return skip("there is no script(1) to make a terminal with");
+    };
     let mut keys = child.stdin.take().expect("a pipe");
     let (mut shown, mut screen) = (Vec::new(), child.stdout.take().expect("a pipe"));
     let mut part = [0; 4096];
@@ -293,6 +285,31 @@ fn a_run_that_goes_on_takes_a_snapshot_at_each_interval_in_which_something_chang
     assert_eq!(ran.code, 0, "{ran}");
     let autos = kinds_of(&mut world).iter().filter(|kind| *kind == "auto").count();
     assert_eq!(autos, 2, "one for each change: {:?}", kinds_of(&mut world));
+}
+
+#[test]
+fn the_ring_of_a_run_wraps_and_its_counts_stay_right() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let settings = "snapshots.auto_interval = 1\nsnapshots.auto_max = 1\nsnapshots.triggers.disable_idle = true\n\
+                    snapshots.triggers.disable_commands = true\n";
+    std::fs::write(world.workspace.home().join("config.toml"), settings).unwrap();
+    let ran = run(&mut world, "for i in 1 2 3; do echo $i > f$i; sleep 2.2; done");
+    assert_eq!(ran.code, 0, "{ran}");
+    let mut rows =
+        |sql: &str| world.ok(&["sql", "@latest", sql, "--csv"]).lines().skip(1).collect::<Vec<_>>().join(" ");
+    let taken: u64 = rows("SELECT count(*) FROM snapshot_events WHERE slot = 0").parse().unwrap();
+    assert!(taken >= 2, "{taken}");
+    // What the newest in the slot counts is what came since the one before, and together they count each change once.
+    let counted = "(SELECT count(*) FROM fs_events WHERE id > s.start_fs_event_id AND id <= s.stop_fs_event_id AND \
+                   action = 'created')";
+    let newest = format!(
+        "SELECT slot, {counted} FROM snapshot_events s WHERE id IN (SELECT max(id) FROM \
+                          snapshot_events GROUP BY slot) AND slot >= 0"
+    );
+    assert_eq!(rows(&newest), "0,1");
+    assert_eq!(rows(&format!("SELECT sum({counted}) FROM snapshot_events s")), "3");
+    assert_eq!(kinds_of(&mut world).iter().filter(|kind| *kind == "auto").count(), 1);
 }
 
 #[test]

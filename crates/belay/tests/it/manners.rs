@@ -105,3 +105,20 @@ fn completions_and_manual_pages_are_generated() {
     let reference = world.ok(&["util", "markdown"]);
     assert!(COMMANDS.iter().all(|command| reference.contains(&format!("## belay {command}"))));
 }
+
+#[test]
+fn the_help_is_ordered_by_what_one_wants_to_do() {
+    let mut world = World::new();
+    let long = world.ok(&["--help"]);
+    for group in ["Protect:\n", "Take back:\n", "Look:\n", "The store:\n"] {
+        assert!(long.contains(group), "{group}{long}");
+    }
+    assert!(long.contains("Exit codes:") && !long.contains('\u{1b}'), "{long}");
+    assert_eq!(world.ok(&["help"]), long);
+    let short = world.ok(&["-h"]);
+    assert!(short.contains("Take back:") && !short.contains("Exit codes:"), "{short}");
+    let nothing = world.belay(&[]);
+    assert!(nothing.code == 2 && nothing.stdout.is_empty() && nothing.stderr.contains("Take back:"), "{nothing}");
+    let one = world.ok(&["help", "rollback"]);
+    assert!(one.starts_with("Take the workspace back") && !one.contains("Take back:"), "{one}");
+}

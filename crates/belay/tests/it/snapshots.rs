@@ -313,3 +313,31 @@ fn a_backend_is_chosen_shown_and_said_why_not() {
     world.ok(&["rollback", "3", "-y"]);
     assert_eq!(world.read("notes.txt"), "two\n");
 }
+
+#[test]
+fn what_undo_or_redo_goes_back_to_is_not_deleted_by_the_way() {
+    let mut world = World::new();
+    world.workspace.file("a", "one");
+    world.snapshot();
+    world.workspace.file("a", "two");
+    world.ok(&["rollback", "-y"]);
+    let safety = world.json(&["snapshots"])["snapshots"][1]["id"].as_str().expect("an id").to_owned();
+    assert_snapshot!(world.belay(&["snapshots", "delete", &safety, "-y"]), @"
+    exit 4
+    --- stderr
+    error: the next `belay undo` goes back to snap_000002
+      nothing was changed
+    hint: --force deletes it all the same, and that undo cannot be done any more
+    ");
+    assert!(world.belay(&["snapshots", "delete", &safety, "--dry-run"]).stderr.contains("cannot be done any more"));
+    world.workspace.file("a", "three");
+    world.snapshot();
+    world.ok(&["snapshots", "prune", "--keep", "0", "-y"]);
+    world.ok(&["undo", "-y"]);
+    assert_eq!(world.read("a"), "two", "the rule took the way back");
+    let redo = world.belay(&["snapshots", "delete", "@safety", "-y"]);
+    assert!(redo.code == 4 && redo.stderr.contains("belay redo"), "{redo}");
+    let ran = world.belay(&["snapshots", "delete", "@safety", "-y", "--force"]);
+    assert!(ran.code == 0 && ran.stderr.contains("cannot be done any more"), "{ran}");
+    assert_ne!(world.belay(&["redo", "-y"]).code, 0);
+}

@@ -78,18 +78,8 @@ fn by_the_settings_a_storm_is_undone_and_the_run_stopped() {
 /// Runs a script at a terminal, and types `key` when the question is asked.
 fn decided(world: &mut World, key: &str, script: &str) -> Option<String> {
     let runs = records(world).len();
-    let template = world.command(&[]);
     let program = format!("{} run -- sh -c '{script}'", env!("CARGO_BIN_EXE_belay"));
-    let mut terminal = Command::new("script");
-    terminal.args(["-qec", &program, "/dev/null"]).current_dir(world.workspace.path());
-    for (name, value) in template.get_envs() {
-        match value {
-            Some(value) => terminal.env(name, value),
-            None => terminal.env_remove(name),
-        };
-    }
-    terminal.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let Ok(mut child) = terminal.spawn() else {
+    let Ok(mut child) = world.at_terminal(&program).spawn() else {
         skip("there is no script(1) to make a terminal with");
         return None;
     };

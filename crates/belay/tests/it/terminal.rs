@@ -1,24 +1,13 @@
 //! On a terminal: the plan is shown, consent is asked for, colours are used, long output goes through the pager.
 
 use std::io::Write;
-use std::process::{Command, Stdio};
 
 use crate::world::World;
 
 /// Runs `belay` on a pseudo-terminal and types `input`; nothing where there is no `script`.
 fn on_terminal(world: &World, words: &str, input: &str) -> Option<String> {
-    let template = world.command(&[]);
     let program = format!("{} {words}", env!("CARGO_BIN_EXE_belay"));
-    let mut script = Command::new("script");
-    script.args(["-qec", &program, "/dev/null"]).current_dir(world.workspace.path());
-    for (name, value) in template.get_envs() {
-        match value {
-            Some(value) => script.env(name, value),
-            None => script.env_remove(name),
-        };
-    }
-    script.env("TERM", "xterm").stdin(Stdio::piped()).stdout(Stdio::piped());
-    let Ok(mut child) = script.spawn() else {
+    let Ok(mut child) = world.at_terminal(&program).spawn() else {
         belay_testkit::skip("there is no script(1) to make a terminal with");
         return None;
     };

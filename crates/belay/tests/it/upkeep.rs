@@ -51,6 +51,29 @@ fn verify_finds_a_flipped_bit_names_what_it_concerns_and_repair_heals_it() {
 }
 
 #[test]
+fn one_damaged_block_is_named_once_however_many_paths_need_it() {
+    let mut world = World::new();
+    for (at, part) in noise(240_000).chunks(4000).enumerate() {
+        world.workspace.file(format!("d/file-{at:02}"), part);
+    }
+    for round in 0..12 {
+        world.workspace.file("counter", round.to_string());
+        world.snapshot();
+    }
+    flip_a_bit_of_the_largest_file(&world.workspace.home().join("store"));
+    let ran = world.belay(&["verify", "--deep"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    let lines = ran.stdout.lines().count();
+    assert!(lines <= 12 && ran.stdout.contains("12 snapshots"), "{lines} lines:\n{ran}");
+    assert!(ran.stdout.contains("more; --json names all"), "{ran}");
+    let mut command = world.command(&["--json", "verify", "--deep"]);
+    let report: serde_json::Value = serde_json::from_slice(&command.output().expect("it runs").stdout).expect("JSON");
+    let affected = report["affected"].as_array().expect("a list").len();
+    assert!(affected >= 12 * 20, "{affected} of all places are named");
+    assert_eq!(report["damage"][0]["affected"], affected, "{report}");
+}
+
+#[test]
 fn what_a_killed_snapshot_left_is_given_back_by_the_next() {
     let mut world = World::new();
     world.workspace.file("keep", "k");

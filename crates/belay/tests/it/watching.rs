@@ -13,7 +13,13 @@ use crate::world::World;
 fn a_watch_records_changes_and_is_ended_by_stop() {
     let mut world = World::new();
     world.workspace.file("a", "a");
-    world.ok(&["watch", "-q", "--detach"]);
+    let mut watch = world.command(&["watch", "--detach"]);
+    watch
+        .env("BELAY_SNAPSHOTS__AUTO_INTERVAL", "7200")
+        .env("BELAY_SNAPSHOTS__TRIGGERS__IDLE_THRESHOLD_SECONDS", "3600");
+    let begun = world.ran(watch);
+    let rhythm = "a snapshot every 2 h while files change, and once nothing has happened for 1 h";
+    assert!(begun.code == 0 && begun.stderr.contains(rhythm), "{begun}");
     assert_eq!(world.ok(&["watch", "--list"]).lines().count(), 1);
     let again = world.belay(&["watch", "--detach"]);
     assert!(again.stderr.contains("watched already"), "{again}");

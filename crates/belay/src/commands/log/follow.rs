@@ -131,7 +131,12 @@ pub(super) fn note(what: &What) -> Option<String> {
                 } else {
                     String::new()
                 };
-                format!("snapshot {}{name}, {}, {took}{lacks}", text(id), text(&taken.kind))
+                // What went on beside it may be in it by halves.
+                let beside = match taken.meanwhile {
+                    0 => String::new(),
+                    changes => format!(", {} meanwhile", quantity::count(changes, "change")),
+                };
+                format!("snapshot {}{name}, {}, {took}{lacks}{beside}", text(id), text(&taken.kind))
             }
             (None, why) => format!("no snapshot ({}): {}", text(&taken.kind), text(why.as_deref().unwrap_or("failed"))),
         }),
@@ -156,6 +161,9 @@ pub(super) fn note(what: &What) -> Option<String> {
                 quantity::took(Duration::from_millis(call.duration_ms)),
                 why.unwrap_or_default()
             ))
+        }
+        What::Erased(erased) => {
+            Some(format!("`belay forget` erased words of {}", quantity::count(erased.events.len() as u64, "event")))
         }
         What::RunEnded(ended) => {
             let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();

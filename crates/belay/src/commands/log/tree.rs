@@ -180,7 +180,7 @@ impl Tree {
                     continue;
                 }
                 let before = first.is_some_and(|first| entry.seq < self.commands[&first].seq);
-                let over = matches!(entry.event.what, What::RunEnded(_));
+                let over = matches!(entry.event.what, What::RunEnded(_) | What::Erased(_));
                 let place = asked.or(first.filter(|_| !before && !over));
                 let items = self.beneath.entry(place).or_default();
                 if let What::Denied(denied) = &entry.event.what {

@@ -1,0 +1,161 @@
+//! What belay says when something is not as somebody thought: plain words, the nearest names, the right exit code.
+
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+
+use crate::world::World;
+
+#[test]
+fn a_path_that_is_not_there_is_not_found_and_its_error_has_no_number() {
+    let mut world = World::new();
+    assert_snapshot!(world.belay(&["-C", "nowhere", "status"]), @"
+    exit 3
+    --- stderr
+    error: cannot open nowhere
+      because: no such file or directory
+      nothing was changed
+    ");
+    for words in [&["snapshot", "nowhere"][..], &["import", "nowhere.tar"], &["init", "nowhere"], &["watch", "nowhere"]]
+    {
+        let ran = world.belay(words);
+        assert!(ran.code == 3 && ran.stderr.contains("because: no such file or directory"), "{ran}");
+    }
+    let run = world.belay(&["run", "--isolation", "none", "--", "./no-such-program"]);
+    assert!(run.code == 127 && run.stderr.contains("./no-such-program cannot be found"), "{run}");
+}
+
+#[test]
+fn files_of_belay_that_are_somebody_elses_are_told_with_the_way_out() {
+    if belay_testkit::is_root() {
+        belay_testkit::skip("root reads what it likes; the test runs as an ordinary user");
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.snapshot();
+    let store = world.workspace.home().join("store");
+    std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o000)).unwrap();
+    let ran = world.belay(&["status"]);
+    std::fs::set_permissions(&store, std::fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(ran.code, 7, "{ran}");
+    assert!(ran.stderr.contains("because: permission denied"), "{ran}");
+    assert!(ran.stderr.contains("sudo chown -R"), "{ran}");
+}
+
+#[test]
+fn a_letter_is_no_snapshot_and_no_run() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let snapshot = world.snapshot();
+    let own = snapshot.trim_start_matches("snap_");
+    for short in [&own[..1], &own[..3]] {
+        let ran = world.belay(&["rollback", "-y", short]);
+        assert!(ran.code == 3 && ran.stderr.contains("no snapshot is called"), "{ran}");
+        assert!(
+            ran.stderr.contains("type `snap_` and its beginning") || short.bytes().all(|c| c.is_ascii_digit()),
+            "{ran}"
+        );
+    }
+    world.ok(&["rollback", "-y", &snapshot[..6]]);
+    let fork = world.belay(&["fork", "alpha", "b"]);
+    assert!(fork.code == 3 && fork.stderr.contains("`belay fork NAME -n 2`"), "{fork}");
+    assert!(!world.ok(&["forks", "--json"]).contains("alpha"), "no fork was made");
+    world.ok(&["run", "-q", "--isolation", "none", "--", "true"]);
+    let run = world.json(&["runs"])["id"].as_str().unwrap().to_owned();
+    assert_eq!(world.belay(&["show", &run[4..5]]).code, 3);
+    world.ok(&["show", &run[..6]]);
+}
+
+#[test]
+fn a_path_comes_back_without_naming_a_snapshot_and_a_wrong_one_is_told_with_the_nearest() {
+    let mut world = World::new();
+    world.workspace.file("README.md", "read me\n").file("src/deep/main.rs", "fn main() {}\n").file("gone", "gone\n");
+    world.snapshot();
+    world.workspace.remove("gone").file("README.md", "overwritten\n");
+    assert_snapshot!(world.belay(&["restore", "-y", "README"]), @"
+    exit 3
+    --- stderr
+    error: README is not in snap_000001
+      nothing was changed
+      nearest: README.md
+    hint: `belay find NAME` tells which snapshots hold a path
+    ");
+    assert_snapshot!(world.belay(&["cat", "@latest", "main.rs"]), @"
+    exit 3
+    --- stderr
+    error: main.rs is not in snap_000001
+      nearest: src/deep/main.rs
+    hint: `belay find NAME` tells which snapshots hold a path
+    ");
+    let ls = world.belay(&["ls", "@latest", "src/depe"]);
+    assert!(ls.code == 3 && ls.stderr.contains("nearest: src/deep\n"), "{ls}");
+    let history = world.belay(&["history", "readme.md"]);
+    assert!(history.code == 3 && history.stderr.contains("nearest: README.md\n"), "{history}");
+    assert_eq!(world.ok(&["cat", "README.md"]), "read me\n");
+    assert_eq!(world.ok(&["ls"]), "README.md\ngone\nsrc/\n");
+    let typed = world.belay(&["ls", "src"]);
+    assert!(typed.code == 3 && typed.stderr.contains("`belay ls @latest src`"), "{typed}");
+    let whole = world.belay(&["restore", "-y", "@latest"]);
+    assert!(whole.code == 2 && whole.stderr.contains("`belay rollback @latest` everything"), "{whole}");
+    let unknown = world.belay(&["restore", "-y", "no-such-label", "gone"]);
+    assert!(unknown.code == 3 && unknown.stderr.contains("no snapshot is called"), "{unknown}");
+    assert!(!world.has("gone"));
+    world.ok(&["restore", "-y", "gone", "README.md"]);
+    assert_eq!((world.read("gone").as_str(), world.read("README.md").as_str()), ("gone\n", "read me\n"));
+    world.ok(&["undo", "-y"]);
+    world.ok(&["restore", "-y", "gone"]);
+    assert_eq!((world.has("gone"), world.read("README.md").as_str()), (true, "overwritten\n"));
+}
+
+#[test]
+fn an_address_is_asked_about_by_its_host() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.snapshot();
+    for address in ["https://example.org/x", "https://you@example.org:8443/x?y#z"] {
+        let why = world.json(&["why", address, "--profile", "strict"]);
+        assert_eq!(
+            (why["decision"].as_str(), why["rule"].as_str()),
+            (Some("not reachable"), Some("there is no network"))
+        );
+    }
+    assert_eq!(world.json(&["why", "http://[::1]:80/", "--profile", "strict"])["decision"], "the jail's own");
+    assert_eq!(world.json(&["why", "http://localhost:3000/", "--profile", "strict"])["decision"], "the jail's own");
+}
+
+#[test]
+fn a_command_that_fails_makes_no_workspace() {
+    let mut world = World::new();
+    for words in [&["trust"][..], &["import", "nowhere.tar"], &["status"], &["why", "/etc/shadow"]] {
+        world.belay(words);
+        assert!(!world.ok(&["workspaces"]).contains("ws_"), "{words:?} made a workspace");
+    }
+    let why = world.belay(&["why", "/etc/shadow"]);
+    assert!(why.code == 0 && !why.stderr.contains("isolation.engine"), "a run would be confined: {why}");
+}
+
+#[test]
+fn what_there_never_was_is_told_as_that() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.snapshot();
+    for (command, told) in [("log", "no run here yet"), ("review", "no ephemeral run"), ("discard", "no ephemeral run")]
+    {
+        let ran = world.belay(&[command]);
+        assert!(ran.code == 3 && ran.stderr.contains(told), "{ran}");
+    }
+    let turn = world.belay(&["undo", "@turn-1"]);
+    assert!(turn.code == 3 && turn.stderr.contains("`belay snapshots --type turn`"), "{turn}");
+    world.ok(&["run", "-q", "--isolation", "none", "--", "true"]);
+    let sql = world.belay(&["sql", "delete from events"]);
+    assert!(sql.code == 2 && !sql.stderr.contains("Error code"), "{sql}");
+}
+
+#[test]
+fn a_noun_alone_lists() {
+    let mut world = World::new();
+    assert_eq!(world.ok(&["config"]), world.ok(&["config", "list"]));
+    assert_eq!(world.ok(&["profile"]), world.ok(&["profile", "list"]));
+    assert!(world.ok(&["profile"]).contains("strict"));
+}
