@@ -295,7 +295,8 @@ impl Home {
         let options = VerifyOptions { deep, progress: work.progress };
         let store = verify(self.store(), &census.roots(), &options)?;
         // One block may be needed by as many paths of as many snapshots as there are.
-        let mut holders: HashMap<Hash, Vec<(Arc<PathBuf>, Arc<Snapshot>)>> = HashMap::new();
+        type Holder = (Arc<PathBuf>, Arc<Snapshot>);
+        let mut holders: HashMap<Hash, Vec<Holder>> = HashMap::new();
         for (_, workspace, timeline) in census.workspaces.iter().filter(|_| !store.damage.is_empty()) {
             let workspace = Arc::new(workspace.clone());
             for snapshot in timeline.snapshots() {

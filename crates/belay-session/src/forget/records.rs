@@ -91,7 +91,10 @@ pub(super) fn erase(home: &Home, plan: &Forget, own: &str, consoles: bool) -> Re
     Ok(done)
 }
 
-fn runs_of<'a>(home: &Home, scopes: &[Scope<'a>]) -> Result<Vec<(RunRecord, &'a [Vec<u8>])>> {
+/// A run, and the paths that are erased in its workspace.
+type RunScope<'a> = (RunRecord, &'a [Vec<u8>]);
+
+fn runs_of<'a>(home: &Home, scopes: &[Scope<'a>]) -> Result<Vec<RunScope<'a>>> {
     let paths = |run: &RunRecord| scopes.iter().find(|(workspace, _)| *workspace == run.workspace);
     let all = home.runs()?.into_iter();
     Ok(all.filter_map(|run| paths(&run).map(|(_, paths)| *paths).map(|paths| (run, paths))).collect())

@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_part_of_a_block_is_what_the_whole_has_there() {
         let mut state = 7u32;
-        let text = |at: usize| if at / 3000 % 2 == 0 { b"some words that come again "[at % 27] } else { 0 };
+        let text = |at: usize| if (at / 3000).is_multiple_of(2) { b"some words that come again "[at % 27] } else { 0 };
         let noise = |state: &mut u32| {
             *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (*state >> 24) as u8

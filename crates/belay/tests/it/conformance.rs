@@ -96,7 +96,11 @@ fn lost_for(user: OrdinaryUser, backend: &str, place: &Path) -> Vec<(String, Str
     let home = user.directory();
     let program = user.copy_of(Path::new(env!("CARGO_BIN_EXE_belay")), home.path());
     let mut command = user.command(program, home.path());
-    let output = command.args(["conformance", "--json", "--backend", backend, "--place"]).arg(place).output().unwrap();
+    let output = command
+        .args(["conformance", "--json", "--backend", backend, "--place"])
+        .arg(place)
+        .output()
+        .expect("belay starts");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
     assert!(document["tools"][0]["tried"].as_u64() > Some(40), "{document}");
