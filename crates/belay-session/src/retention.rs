@@ -134,14 +134,18 @@ fn divide(timeline: &Timeline, terms: &Terms, rule: PruneRule, now: Timestamp) -
         Worth::Named => 2,
         _ => 3,
     });
+    // What only the next undo or redo needs is kept beside those that were asked for: it takes nobody's place.
+    let is_latest = |snapshot: &Snapshot| timeline.latest().is_some_and(|latest| latest.id == snapshot.id);
+    let is_extra = |snapshot: &Snapshot| terms.needed.contains(&snapshot.id) && !is_latest(snapshot);
     let stays = |(at, snapshot): (usize, &&Snapshot)| match rule {
         _ if worth(snapshot) == Worth::Never => true,
         PruneRule::Keep(count) => at < count,
         PruneRule::OlderThan(age) => worth(snapshot) == Worth::Named || now.duration_since(snapshot.created_at) <= age,
         PruneRule::Budget(_) => true,
     };
-    let keeps: HashSet<&str> =
-        order.iter().enumerate().filter(|(at, s)| stays((*at, s))).map(|(_, s)| s.id.as_str()).collect();
+    let (extra, order): (Vec<&Snapshot>, Vec<&Snapshot>) = order.into_iter().partition(|snapshot| is_extra(snapshot));
+    let kept = order.iter().enumerate().filter(|(at, s)| stays((*at, s))).map(|(_, s)| s);
+    let keeps: HashSet<&str> = extra.iter().chain(kept).map(|snapshot| snapshot.id.as_str()).collect();
     let (initial, others): (Vec<&Snapshot>, Vec<&Snapshot>) =
         newest_first().filter(|snapshot| keeps.contains(snapshot.id.as_str())).partition(is_initial);
     let delete = timeline.snapshots().iter().filter(|snapshot| !keeps.contains(snapshot.id.as_str()));

@@ -33,6 +33,13 @@ fn some_stay_whatever_the_rule() {
 }
 
 #[test]
+fn what_undo_needs_takes_nobodys_place() {
+    let terms = Terms { delete_initial: true, needed: ["snap_000004".to_owned()].into() };
+    let plan = divide(&eight(), &terms, PruneRule::Keep(2), at(60));
+    assert_eq!(numbers(&plan.keep), [8, 4, 3], "the newest and the named, and beside them what undo needs");
+}
+
+#[test]
 fn old_snapshots_go_unless_they_have_a_name() {
     let rule = PruneRule::OlderThan(SignedDuration::from_mins(4));
     let plan = divide(&eight(), &Terms::default(), rule, at(10));

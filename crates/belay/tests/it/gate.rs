@@ -13,8 +13,9 @@ use crate::world::World;
 const SCRIPT: &str = ": > ready; while [ ! -e go ]; do sleep 0.05; done; echo 7 > f; git reset -q --hard; : > gone; \
                       while [ ! -e end ]; do sleep 0.05; done; echo 8 > f; git reset -q --hard";
 
-/// As long as git of somebody else may take on a busy machine.
-const AT_ONCE: Duration = Duration::from_secs(2);
+/// As long as git of somebody else may take on a busy machine, where another test stops a keeper, which is killed after four
+/// seconds; the supervisor that is stopped here stays so for longer.
+const AT_ONCE: Duration = Duration::from_secs(6);
 
 /// A run that is about to destroy something.
 struct Run {
