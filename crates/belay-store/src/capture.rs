@@ -255,9 +255,11 @@ fn look(
     batch: Option<&Batch<'_>>,
     copier: Option<(&str, &dyn Copier)>,
 ) -> Result<Found> {
+    // What lies in a copy that is out of sight is not there to be built upon: everything is read, and kept where it is not.
+    let is_whole = batch.is_none() || !store.misses_copies()?;
     let open = |whole| {
         let cache = Cache::open(store.disk().as_ref(), options.cache, whole);
-        cache.filter(|cache| (options.is_live)(&cache.describes))
+        cache.filter(|cache| is_whole && (options.is_live)(&cache.describes))
     };
     // The paths say what changed since the base; about any other state they say nothing.
     let tells = |base: &Manifest, cache: &Cache| store.algorithm().hash(&base.encode()) == cache.describes;

@@ -12,7 +12,7 @@ mod moved;
 mod pointer;
 mod shed;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -192,6 +192,8 @@ impl Held {
 pub(crate) struct Copies {
     held: RwLock<HashMap<String, Arc<Held>>>,
     damaged: RwLock<Vec<String>>,
+    /// Those that were not where they should be when they were last looked for.
+    lost: RwLock<HashSet<String>>,
 }
 
 impl Copies {
@@ -230,7 +232,20 @@ impl Copies {
         }
         *self.held.write().expect("no holder panics") = held;
         *self.damaged.write().expect("no holder panics") = damaged;
+        self.look();
         Ok(())
+    }
+
+    /// Looks which copies are there: a disk may be gone, or somebody removed one by hand.
+    fn look(&self) {
+        let is_lost = |held: &&Arc<Held>| !held.exists();
+        let lost = self.all().iter().filter(is_lost).map(|held| held.copy.id.clone()).collect();
+        *self.lost.write().expect("no holder panics") = lost;
+    }
+
+    /// Whether the copy was there when it was last looked for.
+    pub(crate) fn in_sight(&self, id: &str) -> bool {
+        self.get(id).is_some() && !self.lost.read().expect("no holder panics").contains(id)
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Held>> {
@@ -303,6 +318,13 @@ impl Store {
     pub fn native_copies(&self) -> Result<Vec<NativeCopy>> {
         self.packs()?;
         Ok(self.copies.all().iter().map(|held| held.copy.clone()).collect())
+    }
+
+    /// Whether copies are not where they should be, so that nobody can vouch for what is only in them.
+    pub(crate) fn misses_copies(&self) -> Result<bool> {
+        self.packs()?;
+        self.copies.look();
+        Ok(!self.copies.lost.read().expect("no holder panics").is_empty())
     }
 
     /// The copy of that backend which keeps the snapshot, if there is one.

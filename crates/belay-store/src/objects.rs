@@ -187,7 +187,14 @@ impl Store {
 
     /// Whether the object is there.
     pub fn contains(&self, key: &Hash) -> Result<bool> {
-        Ok(self.find(key)?.is_some())
+        for pack in self.packs()?.iter() {
+            if let Some(place) = pack.find(key)?
+                && pack.reaches(place)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Where the object is: its pack and the block's place in it, for reading many objects in their order.

@@ -43,7 +43,8 @@ const HELP_COLUMNS_MAX: usize = 100;
 /// Says what is wrong with the command line, as whoever typed it wants to hear it.
 fn misused(error: &clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
-    let words: Vec<String> = std::env::args().skip(1).take_while(|word| word != "--").collect();
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.take_while(|word| word != "--").collect();
     let is_talk = matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand

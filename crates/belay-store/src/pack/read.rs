@@ -123,6 +123,14 @@ impl Pack {
         }
     }
 
+    /// Whether the object can be read now, as far as is known without reading it: the disk that its copy is on may be away.
+    pub(crate) fn reaches(&self, place: Place) -> Result<bool> {
+        match &self.copies {
+            None => Ok(true),
+            Some(copies) => Ok(copies.in_sight(&self.pointer(place)?.copy)),
+        }
+    }
+
     /// The file of a copy that has the object's bytes, if this is a pack of pointers.
     pub(crate) fn file_of(&self, place: Place) -> Option<String> {
         let pointer = self.pointer(place).ok().filter(|_| self.copies.is_some())?;

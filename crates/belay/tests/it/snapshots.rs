@@ -341,3 +341,32 @@ fn what_undo_or_redo_goes_back_to_is_not_deleted_by_the_way() {
     assert!(ran.code == 0 && ran.stderr.contains("cannot be done any more"), "{ran}");
     assert_ne!(world.belay(&["redo", "-y"]).code, 0);
 }
+
+#[test]
+fn what_only_a_copy_held_that_is_gone_is_captured_again_before_it_is_replaced() {
+    let mut world = World::new();
+    world.workspace.file("f", "one\n").file("g", "stays\n");
+    world.ok(&["snapshot", "--label", "first"]);
+    world.workspace.file("f", "two: an hour of work\n");
+    world.ok(&["snapshot", "--backend", "clone"]);
+    // By hand, or with the disk that it was on.
+    std::fs::rename(world.workspace.home().join("copies"), world.workspace.outside().join("away"))
+        .expect("it is there");
+    world.ok(&["rollback", "-y", "first"]);
+    let now = |world: &World| std::fs::read_to_string(world.workspace.join("f")).expect("it is there");
+    assert_eq!(now(&world), "one\n");
+    world.ok(&["undo", "-y"]);
+    assert_eq!(now(&world), "two: an hour of work\n");
+}
+
+#[test]
+fn words_that_are_no_text_are_refused_like_any_others() {
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let word = std::ffi::OsStr::from_bytes(b"\xff");
+    for verb in ["find", "no-such-command"] {
+        let ran = world.command(&[verb]).arg(word).output().expect("belay starts");
+        assert!(matches!(ran.status.code(), Some(1..=4)), "{ran:?}");
+        assert!(!String::from_utf8_lossy(&ran.stderr).contains("panicked"), "{ran:?}");
+    }
+}
