@@ -116,6 +116,6 @@ pub use belay_journal as journal;
 pub use belay_store as store;
 
 pub use belay_sys::{
-    RawMode, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi, on_interrupt, plain,
-    survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
+    RawMode, UNWAITED, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi,
+    on_interrupt, plain, survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
 };

@@ -51,7 +51,7 @@ fn named(call: &Call<'_>) -> Result<Snapshot> {
 
 /// Whether a ref of the workspace's repository has the name, and refs are what was chosen.
 fn is_in_git(call: &Call<'_>, name: &str) -> Result<bool> {
-    Ok(call.workspace.names_in_git()? && call.workspace.has_git_ref(name)?)
+    Ok(call.workspace.names_in_git()? && call.workspace.has_git_ref(&in_git::full(name))?)
 }
 
 /// Records the present under a name.

@@ -3,8 +3,8 @@
 //! A file that cannot be understood or must not be written is left as it is. What was there is kept beside it.
 
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -13,6 +13,9 @@ use super::jsonc::{self, Fault};
 use super::plan::{Content, Entry, File, How, MARK, is_belay, is_ours};
 use crate::error::{Failure, Result};
 use crate::view;
+
+/// More than any settings have.
+const SETTINGS_BYTES_MAX: u64 = 64 << 20;
 
 /// A file before and after.
 #[derive(Debug)]
@@ -61,7 +64,7 @@ pub(crate) fn uninstall(file: &File) -> Result<Edit> {
         }
         (Some(text), Content::Block { .. }) => {
             let left = without_block(text);
-            match fs::read_to_string(backup_of(&file.path)) {
+            match text_of(&backup_of(&file.path)) {
                 Ok(before) if before.trim() == left.trim() => Some(before),
                 Err(error) if error.kind() == io::ErrorKind::NotFound && left.trim().is_empty() => None,
                 _ => Some(left),
@@ -134,7 +137,7 @@ fn as_it_was(path: &Path, text: String) -> Option<String> {
     let is_empty = jsonc::get(&text, &[]).is_ok_and(|value| value == Some(json!({})));
     // Only blanks and commas are put otherwise where something was taken out; remarks are somebody's.
     let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || c == ',', "");
-    match fs::read_to_string(backup_of(path)) {
+    match text_of(&backup_of(path)) {
         Ok(before) if bare(&before) == bare(&text) || (before.trim().is_empty() && is_empty) => Some(before),
         // A version alone is what belay begins a file with.
         Err(error)
@@ -209,11 +212,13 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     let backup = backup_of(&path);
     let is_ours = |before: &String| before.contains("belay") && backup.exists();
     let Some(after) = &edit.after else { return fs::remove_file(&path).map_err(|error| cannot(&error)) };
-    if edit.before.as_ref().is_some_and(|before| !is_ours(before)) {
-        fs::copy(&path, &backup).map_err(|error| cannot(&error))?;
+    if let Some(before) = edit.before.as_ref().filter(|before| !is_ours(before)) {
+        let mode = fs::metadata(&path).map_or(0o600, |meta| meta.permissions().mode());
+        // A link of that name is replaced, never followed.
+        replace(&backup, before, mode).map_err(|error| cannot(&error))?;
     }
     replace(&path, after, if edit.is_program { 0o700 } else { 0o600 }).map_err(|error| cannot(&error))?;
-    if fs::read_to_string(&backup).is_ok_and(|kept| kept == *after) {
+    if text_of(&backup).is_ok_and(|kept| kept == *after) {
         // Two of the same help nobody; one that cannot go does no harm.
         let _ = fs::remove_file(&backup);
     }
@@ -224,11 +229,38 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
 pub(crate) fn replace(path: &Path, text: &str, fresh: u32) -> io::Result<()> {
     let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
     file.write_all(text.as_bytes())?;
-    let mode = fs::metadata(path).map_or(fresh, |meta| meta.permissions().mode());
+    let there = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+    let mode = there.map_or(fresh, |meta| meta.permissions().mode());
     file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
+}
+
+/// The text of a file of settings; whatever somebody put in its place, a pipe or a device, is not waited for.
+pub(crate) fn text_of(path: &Path) -> io::Result<String> {
+    let file = fs::OpenOptions::new().read(true).custom_flags(belay_session::UNWAITED).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+    }
+    let mut text = String::new();
+    file.take(SETTINGS_BYTES_MAX).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Refuses what a project would have written elsewhere: its links are whoever's it is, and nobody's who works in it.
+pub(crate) fn check_within(project: &Path, path: &Path) -> Result<()> {
+    let place = real(path);
+    let place = place.ancestors().find_map(|above| above.canonicalize().ok()).unwrap_or_default();
+    match project.canonicalize().is_ok_and(|project| place.starts_with(project)) {
+        true => Ok(()),
+        false => {
+            let name = view::path(path);
+            Err(Failure::refused(format!("{name} leads out of the project"))
+                .untouched()
+                .hint("put a file in its place"))
+        }
+    }
 }
 
 /// Where the file really is, or will be: settings are often links into a repository of them.
@@ -245,7 +277,7 @@ pub(crate) fn backup_of(path: &Path) -> PathBuf {
 }
 
 fn read(path: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(path) {
+    match text_of(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(Failure::named(format!("cannot read {}", view::path(path)), &error).untouched()),

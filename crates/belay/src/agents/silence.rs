@@ -7,6 +7,7 @@ use belay_session::store::Algorithm;
 use serde_json::{Value, json};
 
 use super::plan::is_ours;
+use super::settings::text_of;
 use super::{Agent, jsonc};
 use crate::view;
 
@@ -60,7 +61,7 @@ pub(crate) fn silence(agent: Agent, home: &Path, project: &Path) -> Option<Silen
 /// Settings with our hooks in them of which Claude Code reads nothing: it takes no comments and no commas at the end of a list.
 fn unread<'a>(mut files: impl Iterator<Item = &'a PathBuf>) -> Option<Silence> {
     let file = files.find(|file| {
-        let text = fs::read_to_string(file).unwrap_or_default();
+        let text = text_of(file).unwrap_or_default();
         let has_ours = matches!(jsonc::get(&text, &["hooks"]), Ok(Some(hooks)) if is_ours(&hooks));
         has_ours && serde_json::from_str::<Value>(&text).is_err()
     })?;
@@ -83,8 +84,7 @@ pub(crate) fn tampered(home: &Path, projects: &[&Path]) -> Option<Silence> {
     if let Some(silence) = projects.iter().find_map(|project| silence(Agent::Claude, home, project)) {
         return Some(silence);
     }
-    let texts: Vec<String> =
-        claude_settings(home, projects).iter().filter_map(|file| fs::read_to_string(file).ok()).collect();
+    let texts: Vec<String> = claude_settings(home, projects).iter().filter_map(|file| text_of(file).ok()).collect();
     let is_there = |event: &&str| {
         let ours = |text: &String| match jsonc::get(text, &["hooks", event]) {
             Ok(Some(Value::Array(groups))) => groups.iter().any(is_ours),
@@ -103,7 +103,7 @@ pub(crate) fn tampered(home: &Path, projects: &[&Path]) -> Option<Silence> {
 
 fn switched_off<'a>(files: impl Iterator<Item = &'a PathBuf>, switches: &[Switch]) -> Option<Silence> {
     for file in files {
-        let Ok(text) = fs::read_to_string(file) else { continue };
+        let Ok(text) = text_of(file) else { continue };
         let is_off =
             |switch: &&Switch| matches!(jsonc::get(&text, switch.place), Ok(Some(value)) if (switch.off)(&value));
         if let Some(switch) = switches.iter().find(is_off) {
@@ -127,7 +127,7 @@ enum Trust {
 
 /// Codex runs a hook only once its user has looked at it, and remembers that by the hook's place and what it said then.
 fn codex(home: &Path, project: &Path) -> Option<Silence> {
-    let text = fs::read_to_string(home.join(".codex/config.toml")).unwrap_or_default();
+    let text = text_of(&home.join(".codex/config.toml")).unwrap_or_default();
     let config: toml::Table = text.parse().unwrap_or_default();
     if config.get("features").and_then(|features| features.get("hooks")?.as_bool()) == Some(false) {
         let advice = "set features.hooks to true in ~/.codex/config.toml".to_owned();
@@ -151,7 +151,7 @@ fn codex(home: &Path, project: &Path) -> Option<Silence> {
 
 /// How Codex stands to belay's hook for an event in that file, if there is one.
 fn trust(states: Option<&toml::Table>, file: &Path, event: &str, label: &str) -> Option<Trust> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = text_of(file).ok()?;
     let Ok(Some(Value::Array(groups))) = jsonc::get(&text, &["hooks", event]) else { return None };
     let mut found = None;
     for (at, group) in groups.iter().enumerate() {

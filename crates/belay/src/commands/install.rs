@@ -10,7 +10,7 @@ use serde_json::json;
 use similar::TextDiff;
 
 use crate::agents::Agent;
-use crate::agents::plan::{Ground, files, program_of, trace};
+use crate::agents::plan::{File, Ground, files, program_of, trace};
 use crate::agents::settings::{self, Edit};
 use crate::agents::silence::silence;
 use crate::commands::doctor;
@@ -96,7 +96,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         if args.project && agent == Agent::Copilot {
             context.ui.say("copilot: has no tools of a project; `belay install copilot` gives them to you everywhere");
         }
-        let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(settings::install).collect();
+        let edit = |file: &File| {
+            ground.project.map_or(Ok(()), |project| settings::check_within(project, &file.path))?;
+            settings::install(file)
+        };
+        let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(edit).collect();
         match edits.and_then(|edits| apply(context, agent, edits, args.dry_run)) {
             Ok(true) if !args.dry_run && !args.no_probe => {
                 failed |= !probe(context, agent, &ground);

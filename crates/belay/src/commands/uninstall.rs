@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::agents::plan::{Ground, files};
+use crate::agents::plan::{File, Ground, files};
 use crate::agents::settings::{self, Edit};
 use crate::commands::install::{Which, apply, program, user_home};
 use crate::context::Context;
@@ -39,7 +39,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let ground = Ground { home: &home, project: project.as_deref(), belay: &belay, worktrees: true, shell: true };
     let mut failed = false;
     for agent in args.which.agents(&home) {
-        let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(settings::uninstall).collect();
+        let edit = |file: &File| {
+            ground.project.map_or(Ok(()), |project| settings::check_within(project, &file.path))?;
+            settings::uninstall(file)
+        };
+        let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(edit).collect();
         if let Err(failure) = edits.and_then(|edits| apply(context, agent, edits, args.dry_run)) {
             context.ui.fail(&failure);
             failed = true;

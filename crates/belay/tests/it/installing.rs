@@ -55,6 +55,34 @@ fn claude_is_connected_once_and_disconnected_without_a_trace() {
 }
 
 #[test]
+fn a_project_has_nothing_written_elsewhere_and_no_pipe_is_waited_for() {
+    let mut world = World::new();
+    let outside = world.workspace.outside().join("profile");
+    fs::write(&outside, "mine\n").unwrap();
+    let settings = world.workspace.join(".claude/settings.json");
+    let backup = world.workspace.join(".claude/settings.json.belay-backup");
+    fs::create_dir_all(world.workspace.join(".claude")).unwrap();
+    // What was there is kept beside it, and not where a link of that name leads.
+    fs::write(&settings, "{\n\"x\": \"$(touch x)\"\n}\n").unwrap();
+    std::os::unix::fs::symlink(&outside, &backup).unwrap();
+    world.ok(&["install", "claude", "--project", "--no-probe"]);
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "mine\n");
+    assert!(fs::symlink_metadata(&backup).unwrap().is_file());
+    // Settings that are themselves somewhere else, there or not yet.
+    for to in [outside.clone(), world.workspace.outside().join("new")] {
+        fs::remove_file(&settings).unwrap();
+        std::os::unix::fs::symlink(&to, &settings).unwrap();
+        let ran = world.belay(&["install", "claude", "--project", "--no-probe"]);
+        assert!(ran.code != 0 && ran.stderr.contains("leads out of the project"), "{ran}");
+        assert!(fs::read_to_string(&outside).unwrap() == "mine\n" && !world.workspace.outside().join("new").exists());
+    }
+    fs::remove_file(&settings).unwrap();
+    world.workspace.fifo(".claude/settings.json");
+    assert_ne!(world.belay(&["install", "claude", "--project", "--no-probe"]).code, 0);
+    assert_ne!(world.belay(&["uninstall", "claude", "--project"]).code, 0);
+}
+
+#[test]
 fn what_was_not_there_goes_again_and_what_somebody_changed_meanwhile_stays() {
     let mut world = World::new();
     world.ok(&["install", "claude", "gemini", "--no-probe"]);

@@ -18,6 +18,11 @@ use crate::words;
 /// How many lost paths an answer names.
 const LOST_SHOWN_MAX: usize = 20;
 
+/// The ref that a name means: always one of these, whatever git itself calls by that name.
+pub(super) fn full(name: &str) -> String {
+    if name.starts_with(SNAPSHOT_REFS) { name.to_owned() } else { format!("{SNAPSHOT_REFS}{name}") }
+}
+
 /// Writes the present under a name.
 pub(super) fn create(call: &Call<'_>, name: &str) -> Result<Reply> {
     call.workspace.check_git_name(name)?;
@@ -74,7 +79,7 @@ pub(super) fn rows(call: &Call<'_>) -> Result<Vec<Row>> {
 
 /// Takes the workspace back to a ref, as far as the ref can say what was there.
 pub(super) fn restore(call: &Call<'_>, name: &str) -> Result<Reply> {
-    let from = call.workspace.read_git_ref(name, call.work)?;
+    let from = call.workspace.read_git_ref(&full(name), call.work)?;
     if !call.workspace.differs(&from)? {
         return Ok(restored(name, &[], json!({ "changed": 0 })));
     }
@@ -92,7 +97,7 @@ pub(super) fn restore(call: &Call<'_>, name: &str) -> Result<Reply> {
 
 /// How the present differs from a ref, as git shows it.
 pub(super) fn diff(call: &Call<'_>, name: &str) -> Result<Reply> {
-    let from = call.workspace.read_git_ref(name, call.work)?;
+    let from = call.workspace.read_git_ref(&full(name), call.work)?;
     let patch = (call.patch)(call.workspace, &from.tree, &from.present.tree, &|path| !super::is_git(path))?;
     // Remarks on what git has no words for.
     let lines = patch.split_inclusive('\n').filter(|line| !line.starts_with('#'));
