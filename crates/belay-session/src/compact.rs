@@ -3,6 +3,8 @@
 //! A snapshot is complete by itself, so the newest of them already says what was deleted on the way. One record lists the
 //! new snapshot and takes the others out, so that no crash can leave neither.
 
+use belay_store::{GapKind, Manifest, View};
+
 use crate::error::{Error, Result};
 use crate::pools::place;
 use crate::record::{Kind, Origin, Pool, Record, Snapshot, Why};
@@ -19,6 +21,7 @@ impl Workspace<'_> {
         let now = self.home.options.clock.now();
         let timeline = self.publish(|timeline| {
             let newest = newest_of(timeline, ids)?.clone();
+            self.check_nothing_goes(&newest, ids.iter().filter_map(|id| timeline.get(id)))?;
             let mut rest = timeline.clone();
             rest.apply(Record::Delete { ids: ids.to_vec(), why: Why::Asked, at: timeline.instant(now) });
             if let Some(label) = &label {
@@ -42,6 +45,24 @@ impl Workspace<'_> {
         })?;
         self.home.collect_quietly();
         Ok(timeline.latest().expect("a snapshot was just published").clone())
+    }
+
+    /// Refuses to give up what only an older one holds: a path that the newest lacks by a gap was not deleted.
+    fn check_nothing_goes<'t>(&self, newest: &Snapshot, all: impl Iterator<Item = &'t Snapshot>) -> Result<()> {
+        let store = self.home.store();
+        let gaps = Manifest::read(store, &newest.manifest)?.coverage(store)?.gaps;
+        let older = all.filter(|snapshot| snapshot.id != newest.id && !gaps.is_empty());
+        for snapshot in older {
+            let manifest = Manifest::read(store, &snapshot.manifest)?;
+            let view = View::stored(store);
+            for gap in gaps.iter().filter(|gap| gap.kind != GapKind::Attributes) {
+                if view.lookup(&manifest.root, &gap.path)?.is_some() {
+                    let path = gap.path.escape_ascii().to_string();
+                    return Err(Error::OnlyCopy { path, snapshot: snapshot.id.clone() });
+                }
+            }
+        }
+        Ok(())
     }
 }
 

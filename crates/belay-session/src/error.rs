@@ -148,6 +148,14 @@ pub enum Error {
         /// The snapshot.
         snapshot: String,
     },
+    /// The newest of several snapshots does not say what became of a path that an older one holds.
+    #[error("only {snapshot} holds {path}, which the newest of them could not capture")]
+    OnlyCopy {
+        /// The path, made printable.
+        path: String,
+        /// The older one.
+        snapshot: String,
+    },
     /// The path is neither in the snapshot nor in the workspace.
     #[error("{path} is not in {snapshot}")]
     NotInSnapshot {

@@ -1,6 +1,5 @@
 //! What keeps an agent from running hooks that are set up as they should be: a switch, or trust that nobody has given yet.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use belay_session::store::Algorithm;
@@ -193,6 +192,8 @@ fn identity(label: &str, matcher: Option<&Value>, handler: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn said(agent: Agent, file: &str, text: &str) -> Option<String> {

@@ -67,6 +67,21 @@ fn a_full_pool_refuses_and_compacting_makes_room() {
 }
 
 #[test]
+fn what_the_newest_could_not_capture_is_not_compacted_away() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n").file("local.db", "the only copy\n");
+    let mut before = client(&world);
+    before.ok("snapshots_create", json!({"name": "one"}));
+    drop(before);
+    world.ok(&["config", "set", "snapshots.exclude.additional", "[\"local.db\"]"]);
+    let mut after = client(&world);
+    after.ok("snapshots_create", json!({"name": "two"}));
+    let refused = after.refused("snapshots_compact", json!({"checkpoints": ["one", "two"]}));
+    assert!(refused.contains("holds local.db"), "{refused}");
+    assert_eq!(world.ok(&["cat", "one", "local.db"]), "the only copy\n");
+}
+
+#[test]
 fn a_path_goes_back_and_the_revert_itself_can_be_undone() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n").file_mode("run.sh", "#!/bin/sh\n", 0o755);
