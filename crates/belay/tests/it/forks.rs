@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use belay_testkit::SmallDisk;
 use insta::assert_snapshot;
 
 use crate::jailed::has_namespaces;
@@ -228,20 +229,23 @@ fn a_directory_of_its_own_has_everything_and_is_picked_from_too() {
     assert!(inside.code == 7 && inside.stderr.contains("inside the workspace") && !world.has("inner"), "{inside}");
 }
 
-#[test]
-fn layers_work_on_every_filesystem_and_blocks_are_shared_where_they_can_be() {
-    use belay_testkit::SmallDisk;
-    if !has_namespaces() {
-        return;
-    }
+/// A small disk of each filesystem; one that cannot be made is said to be skipped.
+fn disks() -> [(&'static str, Option<SmallDisk>); 4] {
     let size = 320 << 20;
-    let disks = [
+    [
         ("ext4", SmallDisk::ext4(64 << 20)),
         ("btrfs", SmallDisk::btrfs(size)),
         ("xfs", SmallDisk::xfs(size)),
         ("tmpfs", SmallDisk::tmpfs(64 << 20)),
-    ];
-    for (name, disk) in disks {
+    ]
+}
+
+#[test]
+fn layers_work_on_every_filesystem_and_blocks_are_shared_where_they_can_be() {
+    if !has_namespaces() {
+        return;
+    }
+    for (name, disk) in disks() {
         let Some(disk) = disk else { continue };
         let mut world = World::new();
         let at = disk.path().join("ws");
@@ -282,21 +286,14 @@ fn layers_work_on_every_filesystem_and_blocks_are_shared_where_they_can_be() {
 
 #[test]
 fn an_ordinary_user_works_apart_on_every_filesystem() {
-    use belay_testkit::{OrdinaryUser, SmallDisk};
+    use belay_testkit::OrdinaryUser;
     if !has_namespaces() {
         return;
     }
     let Some(user) = OrdinaryUser::find() else { return };
     let elsewhere = user.directory();
     let belay = user.copy_of(env!("CARGO_BIN_EXE_belay").as_ref(), elsewhere.path());
-    let size = 320 << 20;
-    let disks = [
-        ("ext4", SmallDisk::ext4(64 << 20)),
-        ("btrfs", SmallDisk::btrfs(size)),
-        ("xfs", SmallDisk::xfs(size)),
-        ("tmpfs", SmallDisk::tmpfs(64 << 20)),
-    ];
-    for (name, disk) in disks {
+    for (name, disk) in disks() {
         let Some(disk) = disk else { continue };
         let base = disk.path().join("own");
         std::fs::create_dir_all(base.join("ws/dir")).unwrap();
