@@ -225,8 +225,8 @@ impl Workspace<'_> {
             cut: false,
         };
         let mut events = Vec::new();
-        events.extend((!is_written).then(|| Event::new(at, What::Exec(exec))));
         events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None, begun.elapsed())));
+        events.extend((!is_written).then(|| Event::new(at, What::Exec(exec))));
         memory.open.push(OpenCall { id: id.clone(), number, at: at.timestamp(), what: format!("{tool}: {what}") });
         self.write_down(memory, events, false)?;
         Ok(Heard { snapshot, turn: memory.turn, again: false })

@@ -223,7 +223,7 @@ impl Index {
         }
         let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
         let kept = index.known.iter().filter(|known| known.id != id).map(payload).collect::<Vec<_>>();
-        Log::rewrite(disk, INDEX, &kept)
+        Log::rewrite(disk, INDEX, &kept).map(drop)
     }
 
     /// Writes the list anew without what cannot be read; returns how many records that were.

@@ -69,7 +69,7 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
     if let Some(weaker) = weaker(protection) {
-        let line = format!("belay: weaker than it could be: {weaker}; `belay show` says more");
+        let line = format!("belay: weaker: {weaker} (`belay show` says more)");
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
 }
@@ -82,16 +82,16 @@ pub(crate) fn unprotected(protection: &Protection) -> impl Iterator<Item = Strin
 /// What is weaker, a few words for each layer; snapshots, limits, and a jail that there is not, have lines of their own.
 pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     let words = |one: &Degraded| match (one.layer.as_str(), protection.exec, protection.files) {
-        ("exec", ExecSource::Ptrace, _) => "strace and sudo do not work inside",
+        ("exec", ExecSource::Ptrace, _) => "no sudo or strace inside",
         ("exec", ..) => "commands may go unseen",
-        ("files", _, FileSource::Inotify) => "who changed a file is a guess at times",
+        ("files", _, FileSource::Inotify) => "who changed a file may be a guess",
         ("files", ..) => "changes of files may go unseen",
-        ("freeze", ..) => "processes are found one by one",
-        ("network", ..) => "the network is the machine's",
+        ("freeze", ..) => "no control group",
+        ("network", ..) => "open network",
         ("jail", ..) if protection.isolation == Isolation::Landlock => {
             "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
         }
-        ("jail", ..) if one.why.ends_with(ABSENT) => "what is protected and not there can be made",
+        ("jail", ..) if one.why.ends_with(ABSENT) => "protected paths that are not there can be made",
         ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };
@@ -164,7 +164,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     }
     let (ui, run) = (context.ui, &farewell.run);
     let dim = style::DIM;
-    ui.say(format_args!("{dim}belay: {}{dim:#}", headline(farewell)));
+    ui.say(format_args!("{dim}{}{dim:#}", prose(&format!("belay: {}", headline(farewell)), INDENT)));
     for deed in farewell.by_command.iter().take(DEEDS_MAX) {
         ui.say(format_args!("{dim}  {:>7}  {}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
     }
@@ -201,7 +201,8 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         // By its id: `@pre-run` means another one after the next run.
         let belay = context.itself();
         let all = if farewell.pre_run_gaps > 0 { "what was captured" } else { "it all" };
-        ui.say(format_args!("{dim}To take {all} back: {belay} rollback {snapshot}   what it did: belay log{dim:#}"));
+        let back = format!("To take {all} back: {belay} rollback {snapshot}   what it did: belay log");
+        ui.say(format_args!("{dim}{}{dim:#}", prose(&back, INDENT)));
     }
     Ok(())
 }
@@ -210,13 +211,14 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
 pub(crate) fn warn_of_gaps(context: &Context<'_>, farewell: &Farewell) {
     if let Some(snapshot) = farewell.run.pre_run.as_ref().filter(|_| farewell.pre_run_gaps > 0) {
         context.ui.warn(format_args!(
-            "the snapshot before the run lacks {}, which no rollback brings back; `belay ls {snapshot}` names them",
-            count(farewell.pre_run_gaps, "path")
+            "the snapshot before the run lacks {}, which no rollback brings back; `belay ls {snapshot}` names {}",
+            count(farewell.pre_run_gaps, "path"),
+            quantity::them(farewell.pre_run_gaps)
         ));
     }
     if farewell.gaps > 0 {
-        let lacking = count(farewell.gaps, "path");
-        context.ui.warn(format_args!("the last snapshot lacks {lacking}; `belay status` names them"));
+        let (lacking, them) = (count(farewell.gaps, "path"), quantity::them(farewell.gaps));
+        context.ui.warn(format_args!("the last snapshot lacks {lacking}; `belay status` names {them}"));
     }
 }
 
@@ -230,7 +232,11 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     }
     let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;
     if more > 0 {
-        ui.say(format_args!("{dim}         and {} more; `belay show` names them{dim:#}", count(more, "path")));
+        ui.say(format_args!(
+            "{dim}         and {} more; `belay show` names {}{dim:#}",
+            count(more, "path"),
+            quantity::them(more)
+        ));
     }
     let protection = farewell.run.protection.as_ref();
     let is_unwatched = protection.is_some_and(|now| now.denials == Some(DenialSource::None));

@@ -23,6 +23,9 @@ pub(crate) use streamed::Streamed;
 
 use crate::error::{Failure, Kind, Result};
 
+/// Columns before the further lines of a warning or a hint.
+pub(crate) const INDENT: usize = 6;
+
 /// How to speak to whoever started belay.
 pub(crate) struct Ui {
     /// Print JSON instead of text.
@@ -85,13 +88,15 @@ impl Ui {
             return self.tell(serde_json::json!({ "warning": text.to_string() }));
         }
         let style = style::CAUTION;
-        self.tell(format_args!("{style}warning:{style:#} {text}"));
+        let text = width::behind("warning:", &format!(" {text}"), INDENT);
+        self.tell(format_args!("{style}warning:{style:#}{text}"));
     }
 
     /// Suggests what to do next.
     pub(crate) fn hint(&self, text: impl Display) {
         let style = style::ID;
-        self.say(format_args!("{style}hint:{style:#} {text}"));
+        let text = width::behind("hint:", &format!(" {text}"), INDENT);
+        self.say(format_args!("{style}hint:{style:#}{text}"));
     }
 
     /// Reports a failure, as text or as a JSON object, both on standard error.

@@ -62,7 +62,7 @@ pub(crate) fn letter(what: What) -> char {
         What { removed: true, .. } => 'D',
         What { retyped: true, .. } => 'T',
         What { content: true, .. } => 'M',
-        _ => 'm',
+        _ => 'P',
     }
 }
 

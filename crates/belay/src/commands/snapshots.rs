@@ -246,7 +246,8 @@ fn footer(timeline: &Timeline, shown: usize) -> String {
 
 fn write_table(out: &mut dyn Write, shown: &[&Snapshot], long: bool, now: Timestamp) -> Result<()> {
     const SHORT: &[&str] = &["ID", "TYPE", "SIZE", "CREATED", "CP", "LABEL", "FOR"];
-    const LONG: &[&str] = &["NUMBER", "ID", "TYPE", "SIZE", "CREATED", "CP", "FILES", "BYTES", "LABEL", "DESCRIPTION"];
+    const LONG: &[&str] =
+        &["NUMBER", "ID", "TYPE", "SIZE", "CREATED", "CP", "FILES", "BYTES", "LABEL", "FOR", "DESCRIPTION"];
     let mut table = Table::new(if long { LONG } else { SHORT });
     for snapshot in shown {
         table.row(if long { long_row(snapshot) } else { short_row(snapshot, now) });
@@ -287,6 +288,7 @@ fn long_row(snapshot: &Snapshot) -> Vec<Cell> {
         quantity::grouped(snapshot.files).into(),
         quantity::size(snapshot.bytes).into(),
         text(snapshot.label.as_deref()),
+        text(asked_for(snapshot).as_deref()),
         text(snapshot.description.as_deref()),
     ]
 }
@@ -311,7 +313,7 @@ fn warn_of_damage(context: &Context<'_>, timeline: &Timeline) {
         context.ui.warn(format_args!("{} is damaged at byte {}: {}", damage.file, damage.offset, damage.detail));
     }
     if !timeline.damage().is_empty() {
-        context.ui.hint("the other snapshots are unharmed; `belay verify --repair` sets the damage aside");
+        context.ui.hint("the other snapshots are unharmed; `belay verify --repair` brings back what is left of it");
     }
 }
 
