@@ -63,6 +63,9 @@ pub enum Error {
     /// No known workspace holds the directory.
     #[error("{} is not in a workspace", .0.display())]
     NoWorkspace(PathBuf),
+    /// The history of a workspace was removed while it was open.
+    #[error("somebody has forgotten the history of {0} since it was opened")]
+    Forgotten(String),
     /// The directory is a home or the root of the filesystem, and that was not confirmed.
     #[error("{} is too large to become a workspace by accident", .0.display())]
     NeedsConsent(PathBuf),

@@ -16,7 +16,7 @@ use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Sight};
 use crate::home::Home;
-use crate::identity::{Arrival, Place};
+use crate::identity::{Arrival, Index, Place};
 use crate::overlay::Overlay;
 use crate::record::{Record, Snapshot};
 use crate::tail::Tail;
@@ -52,6 +52,9 @@ pub struct Workspace<'h> {
     /// The records of conversations that were added to.
     pub(crate) notebooks: Mutex<HashMap<String, Notebook>>,
 }
+
+/// With less room than this not even a record fits.
+const ROOM_BYTES_MIN: u64 = 64 << 10;
 
 /// The name of a workspace's timeline beneath belay's home.
 pub(crate) fn timeline_name(id: &str) -> String {
@@ -168,6 +171,21 @@ impl<'h> Workspace<'h> {
         opened.is_ok_and(|opened| crate::eyes::number(&self.path) == Some((opened.dev, opened.ino)))
     }
 
+    /// Refuses if nothing can be captured because belay's own home cannot be written.
+    pub fn check_writable(&self) -> Result<()> {
+        for name in ["store".to_owned(), format!("workspaces/{}", self.id)] {
+            belay_sys::check_writable(&self.home.path().join(&name)).map_err(Error::disk("write", &name))?;
+        }
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let is_full = self.home.disk().free_bytes().is_ok_and(|free| free < ROOM_BYTES_MIN);
+        if is_full { Err(Error::disk("write", "store")(full())) } else { Ok(()) }
+    }
+
+    /// Whether belay still knows it: somebody may have forgotten its history since it was opened.
+    pub fn is_known(&self) -> Result<bool> {
+        Index::has(self.home.disk(), &self.id)
+    }
+
     /// The directory as a handle through which it may be changed.
     pub(crate) fn writable(&self) -> Result<Root> {
         match &self.layer {
@@ -259,6 +277,8 @@ pub(crate) fn publish(
     if records.is_empty() {
         return Ok(reading);
     }
+    // A timeline that is not there is that of a new workspace, or of one that was forgotten since it was opened.
+    let _listed = if reading.log.exists() { None } else { Index::hold(disk, id)? };
     let log = reading.log.append(disk, &name, &payloads(&records))?;
     // While something is missing the mark is the proof of it.
     if reading.timeline.damage().is_empty() {

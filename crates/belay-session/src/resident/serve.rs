@@ -287,6 +287,8 @@ impl<'a> Helper<'a> {
         let holder = self.residence.home.holder(directory).map_err(|error| chain(&error))?;
         match letter.want {
             Want::Hear(word) if workspace.has_news(&word) => Err("there is something to tell the agent".to_owned()),
+            // Whoever finishes it tells of it, and a helper has nobody to tell.
+            Want::Hear(_) if workspace.has_intent() => Err("a rollback is not finished".to_owned()),
             Want::Hear(word) if holder.as_deref() == Some(workspace.id()) => Ok((workspace, word)),
             _ => Err("the directory is of another workspace".to_owned()),
         }

@@ -88,6 +88,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NoWorkspace(_) => {
             failure.hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
         }
+        Error::Forgotten(_) => failure.hint("do it again: belay then knows the directory anew"),
         Error::NoBackend { .. } => {
             failure.hint("`--backend objects` works everywhere; `--backend auto` takes the best that works here")
         }
