@@ -386,7 +386,7 @@ mod tests {
             (How::Server, json!({"command": "belay", "args": ["-C", "/x", "mcp", "--read-only"]})),
             (How::Server, json!({"type": "local", "command": ["belay", "mcp"]})),
             (How::Line, json!({"command": "belay statusline", "padding": 0})),
-            (How::Shell, json!("/home/me too/.claude/belay-sh")),
+            (How::Shell, json!("/opt/me too/.claude/belay-sh")),
         ] {
             assert!(how.is_ours(&ours), "{ours}");
         }
@@ -403,8 +403,8 @@ mod tests {
             (How::Server, json!({"command": ["docker", "run", "belay", "mcp"]})),
             (How::Line, json!({"command": "mine.sh --like 'belay statusline'"})),
             (How::Line, json!({"command": "/opt/belay statusline | cut -c1-40"})),
-            (How::Line, json!({"command": "/home/me/belay/line.sh"})),
-            (How::Shell, json!("/usr/bin/nice /home/me/.claude/belay-sh")),
+            (How::Line, json!({"command": "/opt/me/belay/line.sh"})),
+            (How::Shell, json!("/usr/bin/nice /opt/me/.claude/belay-sh")),
         ] {
             assert!(!how.is_ours(&other), "{other}");
         }

@@ -213,7 +213,8 @@ fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<
     };
     // What somebody made of it stays; only the program is renewed.
     let own = block.lines().find_map(|line| line.strip_prefix("command = ")).unwrap_or_default();
-    match Value::from(command).to_string() == own {
+    let written = Value::from(command).to_string();
+    match written == own {
         true => Ok(text.to_owned()),
         false => tables::with_value(text, table, "command", own).ok_or_else(by_hand),
     }
