@@ -134,6 +134,10 @@ impl Workspace<'_> {
                 last = entry;
             }
         }
+        // Of what no snapshot holds there is nothing to tell; it may have been forgotten on purpose.
+        if versions.iter().all(|version| version.state == VersionState::Uncaptured) {
+            versions.clear();
+        }
         Ok(versions)
     }
 

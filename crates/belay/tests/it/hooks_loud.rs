@@ -169,3 +169,32 @@ fn while_files_are_put_back_the_status_line_is_not_red() {
     assert!(red.is_empty(), "{red:?}");
     assert!(!seen.is_empty() && !world.has("dir0"), "{seen:?}");
 }
+
+#[test]
+fn what_belay_itself_puts_back_in_a_turn_does_not_turn_the_status_line_red() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    for turn in 1..3 {
+        let call = json!({"tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": format!("t{turn}")});
+        claude(&mut world, "UserPromptSubmit", json!({"prompt": format!("p{turn}"), "prompt_id": format!("p{turn}")}));
+        claude(&mut world, "PreToolUse", call.clone());
+        world.workspace.file("a.txt", format!("turn {turn}\n")).file(format!("new{turn}"), "new\n");
+        claude(&mut world, "PostToolUse", call);
+    }
+    let asked = |world: &mut World| {
+        let said = json!({"session_id": "s1", "workspace": {"project_dir": world.workspace.path()}});
+        let mut command = world.command(&["statusline", "--json"]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("belay starts");
+        child.stdin.take().expect("a pipe").write_all(said.to_string().as_bytes()).expect("belay reads");
+        let output = child.wait_with_output().expect("it ends");
+        serde_json::from_slice::<Value>(&output.stdout).expect("JSON")
+    };
+    // A person takes a turn back in the middle of the next one, and the agent is told of it with its next step.
+    world.ok(&["undo", "@turn-2", "-y"]);
+    let line = asked(&mut world);
+    assert_eq!(line["state"], "good", "{line}");
+    claude(&mut world, "UserPromptSubmit", json!({"prompt": "go on", "prompt_id": "p9"}));
+    let line = asked(&mut world);
+    assert_eq!(line["state"], "good", "{line}");
+    world.belay(&["stop", "--helper"]);
+}
