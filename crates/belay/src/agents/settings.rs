@@ -69,7 +69,7 @@ pub(crate) fn uninstall(file: &File) -> Result<Edit> {
         (Some(text), _) if text.trim().is_empty() => before.clone(),
         (Some(text), Content::Entries(entries)) => {
             let left = take_out(text, entries).map_err(|fault| refuse(&file.path, &fault))?;
-            if left == *text { before.clone() } else { as_it_was(&file.path, left) }
+            if left == *text { before.clone() } else { as_it_was(&file.path, left, entries) }
         }
         (Some(text), Content::Block { table, .. }) => {
             let left = without_block(&file.path, text, *table)?;
@@ -172,27 +172,36 @@ fn take_out(text: &str, entries: &[Entry]) -> Result<String, Fault> {
         if left == text {
             continue;
         }
-        text = left;
-        // What is left empty was made for it, unless somebody wrote a remark there.
-        for depth in (1..=place.len()).rev() {
-            if jsonc::is_bare(&text, &place[..depth])? {
-                text = jsonc::remove(&text, &place[..depth])?;
-            }
+        text = without_empty(left, place)?;
+    }
+    Ok(text)
+}
+
+/// The text without what is left empty on the way to a place: it was made for that, unless somebody wrote a remark there.
+fn without_empty(mut text: String, place: &[&str]) -> Result<String, Fault> {
+    for depth in (1..=place.len()).rev() {
+        if jsonc::is_bare(&text, &place[..depth])? {
+            text = jsonc::remove(&text, &place[..depth])?;
         }
     }
     Ok(text)
 }
 
 /// The very bytes that were there before belay came, if nobody changed anything else since; none if nothing was there.
-fn as_it_was(path: &Path, text: String) -> Option<String> {
+fn as_it_was(path: &Path, text: String, entries: &[Entry]) -> Option<String> {
     // A version alone is what belay begins a file with.
     let is_begun = |text: &str| {
         let pieces = jsonc::pieces(text).unwrap_or_default();
         pieces == ["{", "}"] || pieces == ["{", "\"version\"", ":", "1", "}"]
     };
+    // Only blanks and commas are put otherwise where something was taken out; all else is somebody's.
+    let said = |text: &str| {
+        let mut places = entries.iter().map(|entry| entry.place.as_slice());
+        let bare = places.try_fold(text.to_owned(), without_empty).ok()?;
+        Some(jsonc::pieces(&bare).ok()?.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
     match text_of(&backup_of(path)) {
-        // Only blanks and commas are put otherwise where something was taken out; all else is somebody's.
-        Ok(before) if jsonc::pieces(&before).is_ok_and(|before| Ok(before) == jsonc::pieces(&text)) => Some(before),
+        Ok(before) if said(&before).is_some_and(|before| Some(before) == said(&text)) => Some(before),
         Ok(before) if before.trim().is_empty() && is_begun(&text) => Some(before),
         Err(error) if error.kind() == io::ErrorKind::NotFound && is_begun(&text) => None,
         _ => Some(text),
@@ -204,7 +213,7 @@ fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<
         Failure::refused(format!("{} is not TOML", view::path(path))).because(&error).untouched()
     })?;
     let present = parsed.get(table[0]).and_then(|outer| outer.get(table[1]));
-    let by_hand = || by_hand(path, table, "put it in by hand");
+    let by_hand = || by_hand(path, table, "put");
     let Some(present) = present else { return tables::with_block(text, block).ok_or_else(by_hand) };
     let command = present.get("command").and_then(toml::Value::as_str).filter(|command| is_belay(command));
     let Some(command) = command else {
@@ -227,15 +236,15 @@ fn without_block(path: &Path, text: &str, table: [&str; 2]) -> Result<String> {
     })?;
     let command = parsed.get(table[0]).and_then(|outer| outer.get(table[1])?.get("command")?.as_str());
     match command.is_some_and(is_belay) {
-        true => tables::without(text, table, &format!("# {MARK}"))
-            .ok_or_else(|| by_hand(path, table, "take it out by hand")),
+        true => tables::without(text, table, &format!("# {MARK}")).ok_or_else(|| by_hand(path, table, "take")),
         false => Ok(text.to_owned()),
     }
 }
 
-fn by_hand(path: &Path, table: [&str; 2], hint: &str) -> Failure {
-    let what = format!("{} has {} in a form that belay does not change", view::path(path), table.join("."));
-    Failure::refused(what).untouched().hint(hint)
+fn by_hand(path: &Path, table: [&str; 2], verb: &str) -> Failure {
+    let what = format!("{} has {} in a form that belay does not change", view::path(path), table[0]);
+    let way = if verb == "put" { "in" } else { "out" };
+    Failure::refused(what).untouched().hint(format!("{verb} {} {way} by hand", table.join(".")))
 }
 
 /// Refuses what must not be written, before anything is.

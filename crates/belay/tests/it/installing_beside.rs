@@ -89,6 +89,22 @@ fn what_somebody_changed_inside_a_text_is_not_taken_back() {
 }
 
 #[test]
+fn what_was_there_and_empty_is_there_again() {
+    for (agent, file, text) in [
+        ("cursor", ".cursor/mcp.json", "{\"mcpServers\":{}}"),
+        ("cursor", ".cursor/hooks.json", "{ \"version\": 1, \"hooks\": { } }\n"),
+        ("gemini", ".gemini/settings.json", "{\"hooks\": {\"BeforeTool\": []}, \"theme\": \"x\"}\n"),
+    ] {
+        let mut world = World::new();
+        fs::write(place(&world, file), text).unwrap();
+        world.ok(&["install", agent, "--no-probe"]);
+        assert!(read(&world, file).contains("belay"), "{file}");
+        world.ok(&["uninstall", agent]);
+        assert_eq!(read(&world, file), text, "{file}");
+    }
+}
+
+#[test]
 fn all_of_our_table_leaves_codex_and_nothing_else() {
     for (own, added) in [
         ("args = [\"mcp\"]", "args = [\n  \"mcp\", # tools\n  \"--read-only\",\n]"),
