@@ -14,6 +14,7 @@ use crate::identity::{Index, WorkspaceInfo};
 use crate::record::{Snapshot, Why};
 use crate::resident::lock_name;
 use crate::retention::{delete_records, needed};
+use crate::spare;
 use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
 
@@ -79,8 +80,9 @@ impl Home {
             for run in &departed.runs {
                 remove_all(&self.run_dir(run))?;
             }
-            // A cache without a timeline would tell of a loss, so it goes first.
+            // A cache or a spare without a timeline would tell of a loss, so they go first.
             self.drop_cache(id)?;
+            spare::remove(self.disk(), &timeline_name(id))?;
             remove_all(&self.path().join("workspaces").join(id))
         })?;
         // Whoever waits for it holds what a collection waits for.

@@ -24,6 +24,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A workspace had snapshots, and the list of them is gone.
+    #[error("{name} in belay's home is missing or empty, and this workspace had snapshots")]
+    LostTimeline {
+        /// The file's name beneath belay's home.
+        name: String,
+    },
     /// A directory that the user named could not be used.
     #[error("{operation} {}", .path.display())]
     Path {
@@ -60,12 +66,12 @@ pub enum Error {
         /// What uses it.
         by: String,
     },
+    /// A workspace was forgotten by another process while this one had it open.
+    #[error("the history of {} was removed meanwhile", .0.display())]
+    Forgotten(PathBuf),
     /// No known workspace holds the directory.
     #[error("{} is not in a workspace", .0.display())]
     NoWorkspace(PathBuf),
-    /// The history of a workspace was removed while it was open.
-    #[error("somebody has forgotten the history of {0} since it was opened")]
-    Forgotten(String),
     /// The directory is a home or the root of the filesystem, and that was not confirmed.
     #[error("{} is too large to become a workspace by accident", .0.display())]
     NeedsConsent(PathBuf),

@@ -227,7 +227,7 @@ impl Index {
         let lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
         let index = Index::read(disk)?;
         match index.damage.is_empty() && index.known.iter().all(|known| known.id != id) {
-            true => Err(Error::Forgotten(id.to_owned())),
+            true => Err(Error::Forgotten(id.into())),
             false => Ok(lock),
         }
     }
@@ -243,7 +243,7 @@ impl Index {
         let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
         let kept = index.known.iter().filter(|known| known.id != id).map(payload).collect::<Vec<_>>();
         remove()?;
-        Log::rewrite(disk, INDEX, &kept)
+        Log::rewrite(disk, INDEX, &kept).map(drop)
     }
 
     /// Writes the list anew without what cannot be read; returns how many records that were.

@@ -73,7 +73,7 @@ impl Intent {
     /// Makes the intent durable.
     pub(crate) fn write(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
         let payload = serde_json::to_vec(self).expect("an intent is plain data with text keys");
-        Log::rewrite(disk, &file_name(workspace, &self.operation), &[payload])
+        Log::rewrite(disk, &file_name(workspace, &self.operation), &[payload]).map(drop)
     }
 
     /// Forgets the intent of something that was never begun; durably, or it would be begun after a crash.

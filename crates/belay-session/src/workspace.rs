@@ -19,7 +19,7 @@ use crate::home::Home;
 use crate::identity::{Arrival, Index, Place};
 use crate::overlay::Overlay;
 use crate::record::{Record, Snapshot};
-use crate::tail::Tail;
+use crate::spare;
 use crate::timeline::{Reading, Timeline, payloads};
 use crate::trust::Trust;
 
@@ -186,6 +186,11 @@ impl<'h> Workspace<'h> {
         Index::has(self.home.disk(), &self.id)
     }
 
+    /// Whether the directory was removed; one that was moved away is still there.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.root.dir_path_only(b"").and_then(|dir| dir.stat_self()).is_ok_and(|opened| opened.nlink == 0)
+    }
+
     /// The directory as a handle through which it may be changed.
     pub(crate) fn writable(&self) -> Result<Root> {
         match &self.layer {
@@ -207,7 +212,8 @@ impl<'h> Workspace<'h> {
     /// The timeline as it is now.
     pub fn timeline(&self) -> Result<Arc<Timeline>> {
         let mut memory = self.memory.lock().expect("no holder panics");
-        let mut reading = Reading::new(self.home.disk(), &timeline_name(&self.id), memory.take())?;
+        let name = timeline_name(&self.id);
+        let mut reading = Reading::new(self.home.disk(), &name, memory.take())?.unless_lost(&name)?;
         self.name_places(&mut reading.timeline)?;
         Ok(Arc::clone(&memory.insert(reading).timeline))
     }
@@ -272,7 +278,7 @@ pub(crate) fn publish(
     let disk = home.disk();
     let (name, lock) = (timeline_name(id), format!("workspaces/{id}/lock"));
     let _held = disk.lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-    let reading = Reading::new(disk, &name, known)?;
+    let reading = Reading::new(disk, &name, known)?.unless_lost(&name)?;
     let records = decide(&reading.timeline)?;
     if records.is_empty() {
         return Ok(reading);
@@ -280,14 +286,15 @@ pub(crate) fn publish(
     // A timeline that is not there is that of a new workspace, or of one that was forgotten since it was opened.
     let _listed = if reading.log.exists() { None } else { Index::hold(disk, id)? };
     let log = reading.log.append(disk, &name, &payloads(&records))?;
-    // While something is missing the mark is the proof of it.
-    if reading.timeline.damage().is_empty() {
-        Tail::write(disk, &name, &log);
-    }
+    // While something is missing the spare is the proof of it.
+    let spared = match reading.timeline.damage().is_empty() {
+        true => spare::write(disk, &name, &log, if reading.spared == reading.log.len() { reading.spared } else { 0 }),
+        false => reading.spared,
+    };
     let mut timeline = Arc::unwrap_or_clone(reading.timeline);
     records.into_iter().for_each(|record| timeline.apply(record));
     if timeline.wants_rewrite(log.len()) {
         timeline.rewrite(disk, &name)?;
     }
-    Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log) })
+    Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log), spared })
 }

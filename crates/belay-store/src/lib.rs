@@ -84,7 +84,7 @@ pub use restore::{
     is_between, plan, tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
-pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, Witness, repair, verify};
+pub use verify::{Damage, Repair, Stray, VerifyOptions, VerifyReport, Witness, repair, strays, verify};
 pub use weigh::{HeavyPath, Weight, heaviest, weigh};
 
 pub use belay_sys::{FileLock, FileType, Root, Stat, Time};

@@ -26,6 +26,10 @@ pub(super) struct Tally {
     changes: HashMap<Option<u64>, u64>,
     paths: HashSet<u64>,
     paths_more: u64,
+    /// Who made a path that was not there when the run began.
+    born: HashMap<u64, Option<u64>>,
+    /// Paths that came and went: nothing of them is left to see, or to take back.
+    passed: HashSet<u64>,
     /// Commands with a path each, so that a command's count is one of paths, too.
     pairs: HashSet<u64>,
     refused: BTreeSet<String>,
@@ -49,10 +53,14 @@ impl Tally {
             What::File(change) => {
                 self.totals.changes += 1;
                 let command = change.by.and_then(|by| by.command);
-                let target = short(change.to.as_ref().unwrap_or(&change.path).bytes());
-                let pair = target ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR));
+                let (path, target) = (short(change.path.bytes()), change.to.as_ref().map(|to| short(to.bytes())));
+                let is_passing =
+                    matches!(change.action, Action::Deleted | Action::Renamed) && self.passes(path, command);
+                let target = target.unwrap_or(path);
+                self.come(change.action, target, command);
+                let pair = pair(target, command);
                 // What belay itself put back is nobody's deed.
-                let is_deed = change.action != Action::Restored;
+                let is_deed = change.action != Action::Restored && !(is_passing && target == path);
                 let is_new = is_deed && (self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair));
                 if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
                     *self.changes.entry(command).or_default() += 1;
@@ -76,6 +84,33 @@ impl Tally {
         }
     }
 
+    /// Takes in that something is at a path now, and whether it is the first that anybody hears of it.
+    fn come(&mut self, action: Action, path: u64, command: Option<u64>) {
+        if action != Action::Deleted {
+            self.passed.remove(&path);
+        }
+        if action == Action::Created && self.paths.len() < PATHS_MAX && !self.paths.contains(&path) {
+            self.born.insert(path, command);
+        }
+    }
+
+    /// Whether what goes from a path came there in this run, so that it counts as nobody's change.
+    fn passes(&mut self, path: u64, command: Option<u64>) -> bool {
+        let Some(maker) = self.born.get(&path).copied() else { return false };
+        self.passed.insert(path);
+        for command in BTreeSet::from([maker, command]) {
+            if self.pairs.remove(&pair(path, command))
+                && let Some(changes) = self.changes.get_mut(&command)
+            {
+                *changes -= 1;
+                if *changes == 0 {
+                    self.changes.remove(&command);
+                }
+            }
+        }
+        true
+    }
+
     /// Whether an event told of the path, or moved a directory above it; true of all if there were too many to remember.
     pub(super) fn knows(&self, path: &[u8]) -> bool {
         if self.paths_more > 0 || self.moved.len() >= PATHS_MAX || self.paths.contains(&short(path)) {
@@ -90,9 +125,9 @@ impl Tally {
         self.refused.iter().cloned().collect()
     }
 
-    /// How many different paths changed.
+    /// How many different paths changed, without those that came and went.
     pub(super) fn paths(&self) -> u64 {
-        self.paths.len() as u64 + self.paths_more
+        (self.paths.len() - self.passed.len()) as u64 + self.paths_more
     }
 
     /// How many commands changed something, with those outside of the run counted as one.
@@ -115,6 +150,11 @@ impl Tally {
         deeds.truncate(DEEDS_MAX);
         deeds
     }
+}
+
+/// A command with a path.
+fn pair(path: u64, command: Option<u64>) -> u64 {
+    path ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR))
 }
 
 fn short(path: &[u8]) -> u64 {
@@ -171,6 +211,36 @@ mod tests {
         let deeds = tally.deeds();
         assert_eq!((deeds[0].command, deeds[0].changes, deeds[1].command), (Some(1), 2, Some(2)));
         assert_eq!(deeds[0].argv.iter().map(|word| word.bytes().len()).sum::<usize>(), ARGV_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_came_and_went_is_not_counted() {
+        let mut tally = Tally::default();
+        let mut add = |action, path: &str, to: Option<&str>, command| {
+            let mut event = change(path, command);
+            if let What::File(change) = &mut event.what {
+                (change.action, change.to) = (action, to.map(Into::into));
+            }
+            tally.observe(&event);
+        };
+        // A lock, a file written beside another and renamed over it, and one that somebody else removes.
+        add(Action::Created, "index.lock", None, 1);
+        add(Action::Modified, "index.lock", None, 1);
+        add(Action::Renamed, "index.lock", Some("index"), 1);
+        add(Action::Created, "4913", None, 2);
+        add(Action::Deleted, "4913", None, 2);
+        add(Action::Created, "log", None, 3);
+        add(Action::Deleted, "log", None, 1);
+        // What was there before, or is there now, is a change.
+        add(Action::Deleted, "old", None, 4);
+        add(Action::Created, "back", None, 4);
+        add(Action::Deleted, "back", None, 4);
+        add(Action::Created, "back", None, 4);
+        assert_eq!((tally.paths(), tally.doers()), (3, 2), "index, old and back");
+        let deeds = tally.deeds();
+        assert_eq!((deeds[0].command, deeds[0].changes), (Some(4), 2));
+        assert_eq!((deeds[1].command, deeds[1].changes), (Some(1), 1));
+        assert!(tally.knows(b"4913"));
     }
 
     #[test]

@@ -55,7 +55,9 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ConfigKey { .. }
         | Error::ConfigValue { .. } => Kind::Usage,
         Error::RunInterrupted => Kind::Interrupted,
-        Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::TooNew { .. } => Kind::Damaged,
+        Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::LostTimeline { .. } | Error::TooNew { .. } => {
+            Kind::Damaged
+        }
         Error::Journal(JournalError::Query(_) | JournalError::Form(_)) => Kind::Usage,
         Error::Journal(JournalError::Missing(_)) => Kind::NotFound,
         Error::Journal(JournalError::Row { .. } | JournalError::Schema(_)) => Kind::Damaged,
@@ -88,7 +90,6 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::NoWorkspace(_) => {
             failure.hint("`belay snapshot` makes it a workspace; `belay workspaces` lists those that belay knows")
         }
-        Error::Forgotten(_) => failure.hint("do it again: belay then knows the directory anew"),
         Error::NoBackend { .. } => {
             failure.hint("`--backend objects` works everywhere; `--backend auto` takes the best that works here")
         }
@@ -168,6 +169,10 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
             failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")
         }
+        Error::LostTimeline { .. } => {
+            failure.hint("`belay verify --repair` brings back what is left of it; until then nothing is taken or freed")
+        }
+        Error::Forgotten(_) => failure.hint("begin again: `belay snapshot` makes the directory a workspace once more"),
         Error::Exists(_) => failure.hint("name another file, or add --force to overwrite it"),
         Error::Archive { why, .. } if why.starts_with("it holds more than") => {
             failure.hint("raise snapshots.max_entries or snapshots.max_bytes if you trust it")
