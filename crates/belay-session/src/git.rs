@@ -203,13 +203,13 @@ impl Workspace<'_> {
         let present = self.stored(work)?;
         let store = self.home.store();
         let mut ids = Ids::read(self.home.disk(), &self.file("git-ids"), repository.objects.format());
-        let filter = self.filter_of(&repository, &read);
+        let mut filter = self.filter_of(&repository, &read);
         let links = present.tree.manifest().links(store)?;
         let mut coverage = coverage_of(&read);
         let lost = coverage.gaps.iter().map(|gap| gap.path.clone()).collect();
         let batch = store.begin()?;
         let mut assembly = Assembly::new(store, &batch, self.settings.limits());
-        let gaps = Over {
+        let said = Over {
             view: View::stored(store),
             objects: &repository.objects,
             ids: &mut ids,
@@ -223,7 +223,9 @@ impl Workspace<'_> {
         }
         .lay(read.tree, &mut assembly)?;
         ids.save(self.home.disk(), &self.file("git-ids"));
-        coverage.gaps.extend(gaps);
+        coverage.gaps.extend(said.gaps);
+        // What is captured before a restore by the same rules then says of these, too, whether they were there.
+        filter.force_include.extend(said.forced);
         coverage.gaps.sort();
         let (key, manifest) = assembly.finish(&filter, &coverage)?;
         let (stored_bytes, held) = batch.finish()?;

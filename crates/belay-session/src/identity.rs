@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use belay_store::{Disk, LockMode};
+use belay_store::{Disk, Lock, LockMode};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -213,8 +213,27 @@ impl Index {
         Ok(true)
     }
 
-    /// Writes the list anew without a workspace whose history is gone.
-    pub(crate) fn forget(disk: &dyn Disk, id: &str) -> Result<()> {
+    /// Whether a workspace is in the list.
+    pub(crate) fn has(disk: &dyn Disk, id: &str) -> Result<bool> {
+        // What it says once more beside its history goes with that.
+        if disk.open(&copy_of(id)).is_ok() {
+            return Ok(true);
+        }
+        Ok(Index::read(disk)?.known.iter().any(|known| known.id == id))
+    }
+
+    /// Keeps a workspace in the list for as long as the lock is held; an error if it was forgotten.
+    pub(crate) fn hold(disk: &dyn Disk, id: &str) -> Result<Option<Lock>> {
+        let lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
+        let index = Index::read(disk)?;
+        match index.damage.is_empty() && index.known.iter().all(|known| known.id != id) {
+            true => Err(Error::Forgotten(id.into())),
+            false => Ok(lock),
+        }
+    }
+
+    /// Removes the history of a workspace, and writes the list anew without it; nobody begins another one in between.
+    pub(crate) fn forget(disk: &dyn Disk, id: &str, remove: impl FnOnce() -> Result<()>) -> Result<()> {
         let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
         let index = Index::read(disk)?;
         if let Some(damage) = index.damage.first() {
@@ -223,6 +242,7 @@ impl Index {
         }
         let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
         let kept = index.known.iter().filter(|known| known.id != id).map(payload).collect::<Vec<_>>();
+        remove()?;
         Log::rewrite(disk, INDEX, &kept).map(drop)
     }
 

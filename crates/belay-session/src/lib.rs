@@ -119,5 +119,6 @@ pub use belay_store as store;
 
 pub use belay_sys::{
     RawMode, UNWAITED, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi,
-    on_interrupt, plain, survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
+    on_interrupt, plain, survive_terminal, suspend_job, suspend_self, terminal_size, user_id, wait_readable,
+    write_if_room,
 };

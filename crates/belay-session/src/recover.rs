@@ -42,6 +42,16 @@ impl Workspace<'_> {
             .collect())
     }
 
+    /// Whether a rollback is being carried out at this moment.
+    pub fn is_rewinding(&self) -> Result<bool> {
+        Ok(self.has_intent() && self.lock_rollback()?.is_none())
+    }
+
+    /// Whether a rollback has begun and not ended, alive or not.
+    pub(crate) fn has_intent(&self) -> bool {
+        Pending::read(self.home.disk(), &self.id).is_ok_and(|pending| !pending.intents.is_empty())
+    }
+
     /// Finishes or reverses rollbacks that were interrupted; every command calls it first.
     pub fn recover(&self, work: Work<'_>) -> Result<Vec<Recovered>> {
         let pending = Pending::read(self.home.disk(), &self.id)?;
@@ -94,7 +104,11 @@ impl Workspace<'_> {
         let ended = outcome.and_then(|(changed, left)| {
             (result.changed, result.left) = (changed, left);
             self.record(intent, changed, result.reversed)?;
-            intent.clear(self.home.disk(), &self.id)
+            intent.clear(self.home.disk(), &self.id)?;
+            if changed > 0 {
+                self.leave_news(intent, changed, &mut std::iter::empty());
+            }
+            Ok(())
         });
         match ended {
             Err(error) if is_stop(&error) => return Err(Error::Store(belay_store::Error::HalfDone)),

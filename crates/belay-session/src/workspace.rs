@@ -53,6 +53,9 @@ pub struct Workspace<'h> {
     pub(crate) notebooks: Mutex<HashMap<String, Notebook>>,
 }
 
+/// With less room than this not even a record fits.
+const ROOM_BYTES_MIN: u64 = 64 << 10;
+
 /// The name of a workspace's timeline beneath belay's home.
 pub(crate) fn timeline_name(id: &str) -> String {
     format!("workspaces/{id}/timeline")
@@ -168,6 +171,21 @@ impl<'h> Workspace<'h> {
         opened.is_ok_and(|opened| crate::eyes::number(&self.path) == Some((opened.dev, opened.ino)))
     }
 
+    /// Refuses if nothing can be captured because belay's own home cannot be written.
+    pub fn check_writable(&self) -> Result<()> {
+        for name in ["store".to_owned(), format!("workspaces/{}", self.id)] {
+            belay_sys::check_writable(&self.home.path().join(&name)).map_err(Error::disk("write", &name))?;
+        }
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let is_full = self.home.disk().free_bytes().is_ok_and(|free| free < ROOM_BYTES_MIN);
+        if is_full { Err(Error::disk("write", "store")(full())) } else { Ok(()) }
+    }
+
+    /// Whether belay still knows it: somebody may have forgotten its history since it was opened.
+    pub fn is_known(&self) -> Result<bool> {
+        Index::has(self.home.disk(), &self.id)
+    }
+
     /// Whether the directory was removed; one that was moved away is still there.
     pub(crate) fn is_gone(&self) -> bool {
         self.root.dir_path_only(b"").and_then(|dir| dir.stat_self()).is_ok_and(|opened| opened.nlink == 0)
@@ -265,10 +283,8 @@ pub(crate) fn publish(
     if records.is_empty() {
         return Ok(reading);
     }
-    if !reading.log.exists() && Index::read(disk)?.known.iter().all(|known| known.id != id) {
-        // A history whose workspace nobody knows would stand in the way of every new one.
-        return Err(Error::Forgotten(home.path().join(&name)));
-    }
+    // A timeline that is not there is that of a new workspace, or of one that was forgotten since it was opened.
+    let _listed = if reading.log.exists() { None } else { Index::hold(disk, id)? };
     let log = reading.log.append(disk, &name, &payloads(&records))?;
     // While something is missing the spare is the proof of it.
     let spared = match reading.timeline.damage().is_empty() {

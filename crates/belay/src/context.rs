@@ -312,26 +312,24 @@ impl<'u> Context<'u> {
     }
 
     fn report_recovery(&self, recovered: &Recovered) {
-        let kind = recovered.kind.name();
-        let when = quantity::moment(recovered.at);
-        let target = &recovered.target;
-        match (&recovered.failed, recovered.reversed) {
-            (Some(why), _) => {
-                self.ui.warn(format_args!(
-                    "the {kind} to {target} of {when} was interrupted and cannot be finished: {why}"
-                ));
-                self.ui.hint(format_args!("what was there before it is in {}", recovered.safety));
-            }
-            (None, true) => self.ui.warn(format_args!(
-                "the {kind} to {target} of {when} was interrupted; {target} is damaged, so everything is back as in {}",
-                recovered.safety
-            )),
-            (None, false) => self.ui.warn(format_args!(
-                "the {kind} to {target} of {when} was interrupted, and is now finished ({} changed)",
-                quantity::count(recovered.changed, "path")
-            )),
+        self.ui.warn(recovery(recovered));
+        if recovered.failed.is_some() {
+            self.ui.hint(format_args!("what was there before it is in {}", recovered.safety));
         }
         view::say_left(self.ui, &recovered.left);
+    }
+}
+
+/// What became of a rollback that was interrupted.
+pub(crate) fn recovery(recovered: &Recovered) -> String {
+    let (kind, target, safety) = (recovered.kind.name(), &recovered.target, &recovered.safety);
+    let begun = format!("the {kind} to {target} of {} was interrupted", quantity::moment(recovered.at));
+    match (&recovered.failed, recovered.reversed) {
+        (Some(why), _) => format!("{begun} and cannot be finished: {why}"),
+        (None, true) => format!("{begun}; {target} is damaged, so everything is back as in {safety}"),
+        (None, false) => {
+            format!("{begun}, and is now finished ({} changed)", quantity::count(recovered.changed, "path"))
+        }
     }
 }
 

@@ -15,7 +15,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Call;
-use super::way_back::with_left;
+use super::checkpoint::with_gaps;
+use super::way_back::{rewind, with_left};
 use crate::error::{Error, Result};
 use crate::reply::Reply;
 use crate::words;
@@ -65,7 +66,7 @@ pub(super) fn create(call: &Call<'_>) -> Result<Reply> {
     let taken = call.workspace.snapshot(&request, call.work)?;
     let hash = taken.snapshot.root.to_hex();
     let data = json!({ "name": name, "hash": hash, "id": taken.snapshot.id, "files_count": taken.snapshot.files });
-    Ok(Reply::new(format!("snapshot {name} created: {hash}"), data))
+    Ok(with_gaps(call, Reply::new(format!("snapshot {name} created: {hash}"), data), &taken.snapshot))
 }
 
 /// One line of the list.
@@ -126,7 +127,7 @@ pub(super) fn restore(call: &Call<'_>) -> Result<Reply> {
     }
     let goal = Goal::To(Some(target.id.clone()));
     let request = RewindRequest { goal, paths: paths.unwrap_or_default(), mtime: None };
-    let outcome = call.workspace.rewind(&request, call.work, &mut |_| {})?;
+    let outcome = rewind(call, &request)?;
     let files = changed_files(call, &outcome)?;
     let safety = outcome.safety.as_ref().map(|safety| &safety.id);
     let mut reply = restored(wanted, &files, json!({ "changed": outcome.changed, "safety": safety }));
