@@ -49,21 +49,27 @@ impl Tally {
             What::File(change) => {
                 self.totals.changes += 1;
                 let command = change.by.and_then(|by| by.command);
-                let target = short(change.to.as_ref().unwrap_or(&change.path).bytes());
-                let pair = target ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR));
+                // A rename changes two paths: one comes, and one goes.
+                let paths = [Some(&change.path), change.to.as_ref()];
+                let paths: Vec<u64> = paths.into_iter().flatten().map(|path| short(path.bytes())).collect();
                 // What belay itself put back is nobody's deed.
                 let is_deed = change.action != Action::Restored;
-                let is_new = is_deed && (self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair));
-                if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
-                    *self.changes.entry(command).or_default() += 1;
+                for path in paths.iter().filter(|_| is_deed) {
+                    let pair = path ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR));
+                    let is_new = self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair);
+                    if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
+                        *self.changes.entry(command).or_default() += 1;
+                    }
                 }
-                if let Some(to) = change.to.as_ref().filter(|_| self.moved.len() < PATHS_MAX) {
-                    self.moved.extend([short(change.path.bytes()), short(to.bytes())]);
+                if change.to.is_some() && self.moved.len() < PATHS_MAX {
+                    self.moved.extend(paths.iter().copied());
                 }
-                if self.paths.len() < PATHS_MAX {
-                    self.paths.insert(target);
-                } else if !self.paths.contains(&target) {
-                    self.paths_more += 1;
+                for path in paths {
+                    if self.paths.len() < PATHS_MAX {
+                        self.paths.insert(path);
+                    } else if !self.paths.contains(&path) {
+                        self.paths_more += 1;
+                    }
                 }
                 self.totals.paths = Some(self.paths());
             }
@@ -171,6 +177,19 @@ mod tests {
         let deeds = tally.deeds();
         assert_eq!((deeds[0].command, deeds[0].changes, deeds[1].command), (Some(1), 2, Some(2)));
         assert_eq!(deeds[0].argv.iter().map(|word| word.bytes().len()).sum::<usize>(), ARGV_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_is_renamed_onto_another_is_told_with_what_it_was() {
+        let mut tally = Tally::default();
+        for number in 0..50 {
+            let mut renamed = change(&number.to_string(), 1);
+            if let What::File(change) = &mut renamed.what {
+                (change.action, change.to) = (Action::Renamed, Some("victim".into()));
+            }
+            tally.observe(&renamed);
+        }
+        assert_eq!((tally.paths(), tally.deeds()[0].changes), (51, 51));
     }
 
     #[test]
