@@ -1,6 +1,6 @@
 //! Going back: one path to a checkpoint, the last rollback, or one step.
 
-use belay_session::store::{Clash, Entry, Left, LeftReason};
+use belay_session::store::{Clash, Entry, Left};
 use belay_session::{Goal, Kind, Outcome, RevertRequest, Reverted, RewindRequest, Snapshot, StepName};
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ fn newest_with(call: &Call<'_>, path: &[u8]) -> Result<Snapshot> {
 
 /// Adds what was left as it is, and why.
 pub(super) fn with_left(mut text: String, data: &mut Value, left: &[Left]) -> String {
-    let told = left.iter().filter(|left| !matches!(left.reason, LeftReason::NotClaimed | LeftReason::NotCaptured));
+    let told = left.iter().filter(|left| left.reason.is_shortfall());
     let names: Vec<String> = told.map(|left| words::path(&left.path)).collect();
     if !names.is_empty() {
         text.push_str(&format!("\nleft as it is: {}", names.join(", ")));
