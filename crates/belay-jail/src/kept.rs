@@ -3,12 +3,12 @@
 //! Invariants: nothing is followed out of the layer; a directory that was only walked through is not a change of its
 //! own unless it is new; the list is sorted by path, outer before inner.
 
-use std::ffi::CString;
-use std::fs;
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+
+use belay_sys::{Dir, FileType, Root, Stat};
 
 use crate::policy::Kept;
 
@@ -34,46 +34,67 @@ impl Change {
     }
 }
 
-/// Every change that was kept.
+/// Every change that was kept; of a directory that cannot be read, that it is there.
 pub fn kept_changes(kept: &Kept) -> io::Result<Vec<Change>> {
+    let (upper, lower) = (Root::open(&kept.changes)?, Root::open(&kept.path).ok().map(|lower| lower.crossing(true)));
     let mut changes = Vec::new();
-    descend(kept, Path::new(""), &mut changes)?;
+    // A stack of our own: a hostile tree is deeper than the thread's.
+    let mut waiting = vec![Vec::new()];
+    while let Some(path) = waiting.pop() {
+        let found = match upper.dir(&path).and_then(|dir| entries(&dir)) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                changes.push(Change::Changed(path_of(&path)));
+                continue;
+            }
+            found => found?,
+        };
+        let beneath = lower.as_ref().and_then(|lower| lower.dir_path_only(&path).ok());
+        for (name, stat) in found {
+            let path = if path.is_empty() { name.clone() } else { [&path[..], &name].join(&b'/') };
+            let before = beneath.as_ref().and_then(|beneath| beneath.stat(&name).ok());
+            let is_dir = stat.file_type == FileType::Dir;
+            let hides = is_dir && upper.dir(&path).is_ok_and(|inside| is_opaque(&inside));
+            changes.extend(judge(&path, &stat, before.as_ref(), hides));
+            if is_dir {
+                waiting.push(path);
+            }
+        }
+    }
     changes.sort_by(|one, other| one.path().cmp(other.path()));
+    changes.dedup_by(|one, other| one.path() == other.path());
     Ok(changes)
 }
 
-fn descend(kept: &Kept, directory: &Path, changes: &mut Vec<Change>) -> io::Result<()> {
-    for entry in fs::read_dir(kept.changes.join(directory))? {
-        let path = directory.join(entry?.file_name());
-        let upper = kept.changes.join(&path);
-        let metadata = fs::symlink_metadata(&upper)?;
-        let before = fs::symlink_metadata(kept.path.join(&path)).ok();
-        if metadata.file_type().is_char_device() && metadata.rdev() == 0 {
-            changes.push(Change::Removed(path));
-            continue;
-        }
-        if !metadata.is_dir() {
-            changes.push(if before.is_some() { Change::Changed(path) } else { Change::Added(path) });
-            continue;
-        }
-        match &before {
-            None => changes.push(Change::Added(path.clone())),
-            Some(before) if !before.is_dir() || is_opaque(&upper)? => changes.push(Change::Replaced(path.clone())),
-            Some(before) if before.mode() != metadata.mode() => changes.push(Change::Changed(path.clone())),
-            Some(_) => {}
-        }
-        descend(kept, &path, changes)?;
+/// What an entry of the layer says about its path; nothing for a directory that was only walked through.
+fn judge(path: &[u8], stat: &Stat, before: Option<&Stat>, hides: bool) -> Option<Change> {
+    let (path, is_dir) = (path_of(path), stat.file_type == FileType::Dir);
+    match before {
+        _ if stat.file_type == FileType::CharDevice && stat.rdev == 0 => Some(Change::Removed(path)),
+        None => Some(Change::Added(path)),
+        Some(before) if is_dir && (before.file_type != FileType::Dir || hides) => Some(Change::Replaced(path)),
+        Some(before) if is_dir && before.mode == stat.mode => None,
+        Some(_) => Some(Change::Changed(path)),
     }
-    Ok(())
+}
+
+fn path_of(path: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(path))
+}
+
+fn entries(dir: &Dir) -> io::Result<Vec<(Vec<u8>, Stat)>> {
+    let mut names = Vec::new();
+    dir.list(&mut Vec::new(), &mut |name, _, _| names.push(name.to_vec()))?;
+    let describe = |name: Vec<u8>| match dir.stat(&name) {
+        // Whoever works in it may have removed it just now.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        stat => Some(stat.map(|stat| (name, stat))),
+    };
+    names.into_iter().filter_map(describe).collect()
 }
 
 /// Whether a directory hides all of the one beneath it.
-fn is_opaque(directory: &Path) -> io::Result<bool> {
-    let path = CString::new(directory.as_os_str().as_bytes())?;
+fn is_opaque(directory: &Dir) -> bool {
     let mut value = [0; 1];
-    match rustix::fs::lgetxattr(&path, c"user.overlay.opaque", &mut value) {
-        Ok(length) => Ok(value[..length] == *b"y"),
-        Err(rustix::io::Errno::NODATA | rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::RANGE) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
+    rustix::fs::fgetxattr(directory.as_fd(), c"user.overlay.opaque", &mut value)
+        .is_ok_and(|length| value[..length] == *b"y")
 }

@@ -198,10 +198,13 @@ impl Reader {
 
     /// How many different paths changed, and how many by each command; a rename counts where it led.
     pub fn path_counts(&self) -> Result<(u64, BTreeMap<Option<u64>, u64>)> {
-        let all = "SELECT count(DISTINCT coalesce(to_path, path)) FROM fs_events";
-        let all: i64 = self.connection.query_row(all, [], |row| row.get(0)).map_err(Error::database("read"))?;
-        let read = "SELECT command, count(DISTINCT coalesce(to_path, path)) FROM fs_events GROUP BY command";
-        let mut statement = self.connection.prepare(read).map_err(Error::database("read"))?;
+        // A rename changes two paths: one comes, and one goes.
+        const PATHS: &str = "(SELECT command, path FROM fs_events \
+            UNION SELECT command, to_path FROM fs_events WHERE to_path IS NOT NULL)";
+        let all = format!("SELECT count(DISTINCT path) FROM {PATHS}");
+        let all: i64 = self.connection.query_row(&all, [], |row| row.get(0)).map_err(Error::database("read"))?;
+        let read = format!("SELECT command, count(DISTINCT path) FROM {PATHS} GROUP BY command");
+        let mut statement = self.connection.prepare(&read).map_err(Error::database("read"))?;
         let counts = statement.query_map([], |row| {
             let command = row.get::<_, Option<i64>>(0)?.map(|command| command as u64);
             Ok((command, row.get::<_, i64>(1)? as u64))

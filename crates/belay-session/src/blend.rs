@@ -5,15 +5,16 @@
 //! A draft is made first and may be cut down path by path; whatever happened to the workspace between the draft and its
 //! adoption is merged as well. Where changes meet, the present stays and the other version is put beside it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use belay_event as event;
 use belay_store::{
-    Captured, Change, Clash, Conflict, Edit, Entry, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy, Scope,
-    Side, Sides, Store, Trees, View, diff, graft, merge,
+    Captured, Change, Clash, Conflict, Edit, Entry, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy, Opaque,
+    Scope, Side, Sides, Store, Trees, View, diff, graft, merge,
 };
 
 use crate::error::{Error, Result};
+use crate::fork::Fork;
 use crate::present::Tree;
 use crate::record::{Cause, Kind, Origin, RewindKind, Snapshot};
 use crate::rollback::{Aim, Outcome, Stage};
@@ -32,6 +33,8 @@ pub struct Incoming {
     pub what: String,
     /// Ends the name under which another version is put beside the present one.
     pub suffix: String,
+    /// The fork that they were made in, if it was one.
+    pub fork: Option<Fork>,
     /// What they were made to.
     pub base: Snapshot,
     /// What was made of it.
@@ -48,8 +51,8 @@ pub struct Draft {
     pub changes: Vec<Change>,
     /// The paths that stay, and why.
     pub conflicts: Vec<Conflict>,
-    /// Paths that cannot be brought in because they were not captured.
-    pub uncaptured: Vec<Vec<u8>>,
+    /// Paths that cannot be brought in because they were not captured, and why those that were made elsewhere were not.
+    pub uncaptured: Vec<(Vec<u8>, Option<Opaque>)>,
     edits: Vec<Edit>,
     now: Captured,
 }
@@ -101,8 +104,36 @@ impl Workspace<'_> {
         let (uncaptured, conflicts): (Vec<_>, Vec<_>) = merged.conflicts.into_iter().partition(is_uncaptured);
         let mut changes: Vec<Change> = merged.edits.iter().cloned().map(change_of).collect();
         weigh(&mut changes);
-        let uncaptured = uncaptured.into_iter().map(|conflict| conflict.path).collect();
+        let why = |conflict: Conflict| -> Result<(Vec<u8>, Option<Opaque>)> {
+            let reason = match self.entry(&theirs, &conflict.path)?.map(|entry| entry.kind) {
+                Some(EntryKind::Opaque { reason, .. }) => Some(reason),
+                _ => None,
+            };
+            Ok((conflict.path, reason))
+        };
+        let mut uncaptured = uncaptured.into_iter().map(why).collect::<Result<Vec<_>>>()?;
+        for (path, reason) in self.new_gaps(&base, &theirs)?.into_iter().filter(|(path, _)| is_meant(path)) {
+            if !uncaptured.iter().any(|(known, _)| *known == path) {
+                uncaptured.push((path, Some(reason)));
+            }
+        }
+        uncaptured.sort_by(|one, other| one.0.split(slash).cmp(other.0.split(slash)));
+        uncaptured.dedup_by(|inner, outer| is_beneath(&inner.0, &outer.0));
         Ok(Draft { incoming, changes, conflicts, uncaptured, edits: merged.edits, now: captured })
+    }
+
+    /// What the second tree saw and lacks, and the first did not see or has.
+    pub fn new_gaps(&self, before: &Tree, after: &Tree) -> Result<Vec<(Vec<u8>, Opaque)>> {
+        let store = self.home.store();
+        let known = before.manifest().coverage(store)?;
+        let known: HashSet<&[u8]> = known.gaps.iter().map(|gap| &gap.path[..]).collect();
+        let mut new = Vec::new();
+        for gap in after.manifest().coverage(store)?.gaps.into_iter().filter(|gap| !known.contains(&gap.path[..])) {
+            if let Some(EntryKind::Opaque { reason, .. }) = self.entry(after, &gap.path)?.map(|entry| entry.kind) {
+                new.push((gap.path, reason));
+            }
+        }
+        Ok(new)
     }
 
     /// Both sides of a file of the draft, if both are text; what is not there is empty.
@@ -137,7 +168,8 @@ impl Workspace<'_> {
         let store = self.home.store();
         let edits = chosen(store, &draft.edits, choices);
         if edits.is_empty() {
-            return Ok(Brought { conflicts: draft.conflicts.clone(), outcome: None });
+            let conflicts = draft.conflicts.iter().map(|conflict| self.as_it_stands(conflict)).collect();
+            return Ok(Brought { conflicts, outcome: None });
         }
         let theirs = self.tree(&draft.incoming.theirs)?;
         let batch = store.begin()?;
@@ -148,8 +180,13 @@ impl Workspace<'_> {
         let (_, _guard) = batch.finish()?;
         let mut brought = self.adopt_tree(draft, wanted, mtime, work, tell)?;
         let still = |conflict: &&Conflict| !matches!(choices.get(&conflict.path), Some(Choice::Leave));
-        brought.conflicts.extend(draft.conflicts.iter().filter(still).cloned());
+        brought.conflicts.extend(draft.conflicts.iter().filter(still).map(|conflict| self.as_it_stands(conflict)));
         Ok(brought)
+    }
+
+    /// The conflict without another version that was not chosen, and so is not there.
+    fn as_it_stands(&self, conflict: &Conflict) -> Conflict {
+        Conflict { beside: conflict.beside.clone().filter(|path| self.holds(path)), ..conflict.clone() }
     }
 
     /// Takes the workspace to the wanted tree, whatever happened to it since the draft.
@@ -247,6 +284,14 @@ impl Workspace<'_> {
         let (grown, _guard) = batch.finish()?;
         Ok((self.name_tree(&manifest, key, grown, request)?, manifest))
     }
+}
+
+fn slash(byte: &u8) -> bool {
+    *byte == b'/'
+}
+
+fn is_beneath(path: &[u8], directory: &[u8]) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 /// The edits that are left when each path was decided about.

@@ -3,32 +3,52 @@
 //! Invariants: an ephemeral run changes nothing in the workspace; what it wrote becomes an ordinary snapshot, so that
 //! applying it is a merge of it, with a plan, a safety snapshot and an undo; it is captured before it is discarded.
 
+use std::io;
 use std::path::Path;
 
-use belay_store::{Manifest, View};
+use belay_event::Raw;
+use belay_store::{Kind as EntryKind, Manifest, Opaque, View};
 
 use crate::blend::Incoming;
 use crate::error::{Error, Result};
 use crate::home::Home;
-use crate::overlay::Overlay;
+use crate::log::replace;
+use crate::overlay::{Modes, Overlay};
 use crate::record::{Cause, Kind, Origin, Snapshot};
 use crate::run::RunRecord;
 use crate::snapshot::{Look, SnapshotRequest};
 use crate::workspace::{Work, Workspace};
 
-/// What an ephemeral run wrote.
+/// What an ephemeral run wrote, or what was changed in a fork.
 #[derive(Clone, Debug)]
 pub struct Written {
     /// The workspace with it.
     pub snapshot: Snapshot,
     /// What of it can be applied: every path that the run changed and that is captured or there.
     pub paths: Vec<Vec<u8>>,
+    /// What of it the snapshot lacks, and why.
+    pub lacking: Vec<(Vec<u8>, Opaque)>,
 }
 
 impl Home {
     /// Where a run's changes are kept apart.
     pub(crate) fn layer_of(&self, run: &str, workspace: &Path) -> Overlay {
         Overlay::new(workspace, &self.run_dir(run))
+    }
+
+    /// Opens what an ephemeral run wrote and shut, and returns it with the modes that it gave it.
+    fn open_written(&self, run: &RunRecord, layer: &Overlay) -> Result<Modes> {
+        let name = format!("runs/{}/shut.json", run.id);
+        let before: Vec<(Raw, u16)> = match self.disk().read(&name) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|_| Error::TooNew { name: name.clone() })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(Error::disk("read", name)(error)),
+        };
+        let before = before.into_iter().map(|(path, mode)| (path.bytes().to_vec(), mode)).collect();
+        layer.open_up(before, &mut |modes| {
+            let modes: Vec<(Raw, u16)> = modes.iter().map(|(path, mode)| (Raw::from(path.as_slice()), *mode)).collect();
+            replace(self.disk(), &name, &serde_json::to_vec(&modes).expect("paths and numbers are plain data"))
+        })
     }
 
     /// Forgets what an ephemeral run wrote; it stays in the snapshots that were taken of it.
@@ -44,6 +64,8 @@ impl Workspace<'_> {
         if !run.confinement.ephemeral || !layer.exists() {
             return Err(Error::NothingTo("review"));
         }
+        // A run that goes on would see what is opened.
+        let modes = if run.is_live() { Modes::new() } else { self.home.open_written(run, &layer)? };
         let changed = layer.changed()?;
         if changed.is_empty() {
             return Err(Error::NothingTo("review"));
@@ -56,22 +78,32 @@ impl Workspace<'_> {
         // Never by the stat cache, whose numbers are those of the workspace.
         let look = Look { full: dirty.is_none(), dirty, root: Some(&whole), ..Look::default() };
         let captured = self.capture(look, work)?;
+        let shut = self.shut_again(&captured, &modes)?;
         let description = format!("what {} wrote, not applied", run.id);
         let same = |taken: &&Snapshot| {
-            taken.description.as_deref() == Some(&description) && taken.root == captured.manifest.identity
+            taken.description.as_deref() == Some(&description) && taken.root == shut.manifest.identity
         };
         let snapshot = match timeline.snapshots().iter().rev().find(same) {
             Some(taken) => taken.clone(),
-            None => self.name(&captured, &request(run, description.clone()))?,
+            None => self.name_tree(&shut.manifest, shut.key, shut.stored_bytes, &request(run, description.clone()))?,
         };
+        self.written_in(snapshot, &shut.manifest, changed)
+    }
+
+    /// What was written, if it is these paths and this is the snapshot of it.
+    pub(crate) fn written_in(&self, snapshot: Snapshot, tree: &Manifest, changed: Vec<Vec<u8>>) -> Result<Written> {
         let view = View::stored(self.home.store());
-        let mut paths = Vec::new();
+        let (mut paths, mut lacking) = (Vec::new(), Vec::new());
         for path in changed {
-            if view.lookup(&captured.manifest.root, &path)?.is_some() || self.holds(&path) {
+            let entry = view.lookup(&tree.root, &path)?;
+            if let Some(EntryKind::Opaque { reason, .. }) = entry.as_ref().map(|entry| &entry.kind) {
+                lacking.push((path.clone(), *reason));
+            }
+            if entry.is_some() || self.holds(&path) {
                 paths.push(path);
             }
         }
-        Ok(Written { snapshot, paths })
+        Ok(Written { snapshot, paths, lacking })
     }
 
     /// What an ephemeral run wrote, to be brought into the workspace; only these paths, or all of it.
@@ -81,11 +113,11 @@ impl Workspace<'_> {
         let base = base.ok_or_else(|| Error::NoneBefore { step: run.id.clone() })?;
         let paths = if paths.is_empty() { written.paths.clone() } else { paths };
         let (what, suffix) = (format!("what {} wrote", run.id), run.id.replace('_', "-"));
-        Ok(Incoming { what, suffix, base, theirs: written.snapshot.clone(), paths })
+        Ok(Incoming { what, suffix, fork: None, base, theirs: written.snapshot.clone(), paths })
     }
 
     /// Whether something is at a path of the workspace now.
-    fn holds(&self, path: &[u8]) -> bool {
+    pub(crate) fn holds(&self, path: &[u8]) -> bool {
         let split = path.iter().rposition(|byte| *byte == b'/');
         let (parent, name) = split.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
         self.root().dir_path_only(parent).and_then(|parent| parent.stat(name)).is_ok()

@@ -22,12 +22,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::blend::Incoming;
 use crate::config::Sources;
+use crate::ephemeral::Written;
 use crate::error::{Error, Result};
 use crate::home::{Consent, Home};
 use crate::identity::{Identity, Index, Place};
 use crate::log::replace;
 use crate::nearest::nearest;
-use crate::overlay::{Overlay, remove_all};
+use crate::overlay::{Modes, Overlay, remove_all};
 use crate::record::{Kind, Origin, Snapshot, Why};
 use crate::retention::delete_records;
 use crate::snapshot::SnapshotRequest;
@@ -271,7 +272,7 @@ impl<'h> Workspace<'h> {
         let base = base.ok_or_else(|| Error::ForkBaseGone(fork.name.clone()))?;
         let theirs = opened.fork_snapshot(&format!("as it was picked from {}", fork.name), work)?;
         let (what, suffix) = (format!("the fork {}", fork.name), format!("fork-{}", fork.name));
-        Ok(Incoming { what, suffix, base, theirs, paths })
+        Ok(Incoming { what, suffix, fork: Some(fork.clone()), base, theirs, paths })
     }
 
     fn record_fork(&self, id: &str, name: &str, at: &Path, place: ForkPlace) -> Result<Fork> {
@@ -357,7 +358,7 @@ impl<'h> Workspace<'h> {
     }
 
     /// Removes a fork; its last state becomes a snapshot of this workspace, and a directory of its own stays.
-    pub fn remove_fork(&self, name: &str, sources: &Sources, work: Work<'_>) -> Result<Option<Snapshot>> {
+    pub fn remove_fork(&self, name: &str, sources: &Sources, work: Work<'_>) -> Result<Option<Written>> {
         let fork = self.fork(name)?;
         if let Some(run) = self.fork_state(&fork)?.run {
             return Err(Error::ForkBusy { fork: fork.name, run });
@@ -378,19 +379,24 @@ impl<'h> Workspace<'h> {
     }
 
     /// The last state of a fork that changed something, listed here.
-    fn last_of(&self, fork: &Fork, sources: &Sources, work: Work<'_>) -> Result<Option<Snapshot>> {
+    fn last_of(&self, fork: &Fork, sources: &Sources, work: Work<'_>) -> Result<Option<Written>> {
         if fork.ground.is_none() {
             return Ok(None);
         }
         let (opened, ..) = self.open_fork(&fork.name, sources, work)?;
+        // The layer is about to go, so nobody will miss how it was shut.
+        let modes = opened.layer().map(|layer| layer.open_up(Modes::new(), &mut |_| Ok(()))).transpose()?;
+        let changed = opened.layer().map(Overlay::changed).transpose()?.unwrap_or_default();
         let captured = opened.capture(crate::snapshot::Look::default(), work)?;
+        let shut = self.shut_again(&captured, &modes.unwrap_or_default())?;
         let request = SnapshotRequest {
             kind: Kind::Auto,
             origin: Origin::Auto,
             description: Some(format!("the last state of the fork {}", fork.name)),
             ..SnapshotRequest::default()
         };
-        self.name(&captured, &request).map(Some)
+        let snapshot = self.name_tree(&shut.manifest, shut.key, shut.stored_bytes, &request)?;
+        self.written_in(snapshot, &shut.manifest, changed).map(Some)
     }
 }
 

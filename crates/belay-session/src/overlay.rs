@@ -3,6 +3,8 @@
 //! Invariants: the directory beneath is never written; a handle shows what is there when it is made, so that whoever
 //! looks again makes another; what the layer holds is read as a list and never followed.
 
+mod opening;
+
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +15,8 @@ use belay_jail::{Kept, kept_changes, merged, merged_writable};
 use belay_store::Root;
 
 use crate::error::{Error, Result, chain_of};
+
+pub(crate) use opening::Modes;
 
 /// A directory and the changes above it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ mod held;
 mod journal;
 mod links;
 mod lost;
+mod moves;
 mod outskirts;
 mod passers;
 mod progress;

@@ -98,6 +98,10 @@ pub enum LeftReason {
     NotClaimed,
     /// The snapshot saw it and could not capture it.
     NotCaptured,
+    /// The snapshot does not hold it, and it is not there either.
+    NotHeld,
+    /// Git held this lock when the snapshot was taken, and does not now; with it git would refuse to work.
+    GitLock,
     /// It is in the way and was not captured, so it cannot be removed.
     InTheWay,
     /// It changed after the plan was made.
@@ -109,6 +113,12 @@ pub enum LeftReason {
 }
 
 impl LeftReason {
+    /// Whether a restore that leaves a path for this is incomplete; what no snapshot holds is left on purpose.
+    pub fn is_shortfall(self) -> bool {
+        use LeftReason::{GitLock, NotCaptured, NotClaimed, NotHeld};
+        !matches!(self, NotClaimed | NotCaptured | NotHeld | GitLock)
+    }
+
     /// The reason that an answer of the operating system amounts to.
     fn of(error: &io::Error) -> LeftReason {
         use io::ErrorKind::*;

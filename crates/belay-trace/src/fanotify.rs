@@ -251,7 +251,13 @@ impl Files {
         } else if notice.renamed.is_some() {
             self.take_rename(notice, lot);
         } else if let Some(path) = notice.entry.and_then(|entry| self.tree.path(entry.dir, entry.name)) {
-            self.take_entry(notice, path, lot);
+            let is_named = notice.created() || notice.deleted() || !looks_nameless(&path);
+            if is_named || self.stat(&path).is_some() {
+                self.take_entry(notice, path, lot);
+            } else {
+                // It may have been given a name since, which the kernel does not tell with what is written.
+                lot.add(notice.pid, change(notice, Vec::new()), Telling::No);
+            }
         }
     }
 
@@ -363,6 +369,12 @@ fn change(notice: &Notice<'_>, path: Vec<u8>) -> FileChange {
 
 fn kernel(what: &'static str) -> impl Fn(io::Error) -> Error {
     move |source| Error::Kernel { what, source }
+}
+
+/// Whether the kernel calls a file so that was opened with `O_TMPFILE` and has no name: a hash sign and a number.
+pub(crate) fn looks_nameless(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    name.strip_prefix(b"#").is_some_and(|number| !number.is_empty() && number.iter().all(u8::is_ascii_digit))
 }
 
 /// Why the kernel does not watch a file system, in words.

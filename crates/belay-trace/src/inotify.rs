@@ -15,6 +15,7 @@ use belay_event::{Action, FileChange, Raw};
 use belay_sys::inotify::{Entry, Inotify, Notice, entries};
 use belay_sys::{FileType, Root};
 
+use crate::fanotify::looks_nameless;
 use crate::options::Dirty;
 
 mod crawl;
@@ -167,6 +168,11 @@ impl Watches {
             return;
         }
         let Some(path) = self.tree.path(entry.watch, entry.name) else { return };
+        let is_change = matches!(entry.notice, Notice::Written | Notice::Closed | Notice::Attributes);
+        if is_change && looks_nameless(&path) && !self.is_there(&path) {
+            // It may have been given a name since, which the kernel does not tell with what is written.
+            return self.dirty.add(b"");
+        }
         self.dirty.add(&path);
         let key = || (entry.watch, entry.name.to_vec());
         match entry.notice {
@@ -318,6 +324,12 @@ impl Watches {
         let gone: Vec<_> = before.watches().filter(|watch| !self.tree.knows(*watch)).collect();
         gone.into_iter().for_each(|watch| self.inotify.unwatch(watch));
         Ok(())
+    }
+
+    fn is_there(&self, path: &[u8]) -> bool {
+        let cut = path.iter().rposition(|byte| *byte == b'/');
+        let (parent, name) = cut.map_or((&b""[..], path), |cut| (&path[..cut], &path[cut + 1..]));
+        self.root.dir_path_only(parent).and_then(|dir| dir.stat(name)).is_ok()
     }
 
     fn forget(&mut self, watch: i32) {

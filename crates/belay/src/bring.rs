@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use belay_session::store::{Change, Clash, Conflict, Scope};
+use belay_session::store::{Change, Clash, Conflict, Opaque, Scope};
 use belay_session::{Brought, Choice, Draft, Stage, Workspace};
 use serde_json::{Value, json};
 
@@ -94,13 +94,28 @@ fn report(context: &Context<'_>, draft: &Draft, brought: &Brought) {
             ui.say(format_args!("Bringing in {what}... done ({paths} changed)"));
             view::say_left(ui, &outcome.left);
         }
-        None if brought.conflicts.is_empty() => {
+        None if brought.conflicts.is_empty() && draft.uncaptured.is_empty() => {
             ui.say(format_args!("Nothing to do: the workspace already has {what}."));
         }
         None => ui.say(format_args!("Nothing was changed.")),
     }
     for conflict in &brought.conflicts {
         ui.warn(format_args!("conflict: {}", conflict_line(conflict)));
+    }
+    if brought.conflicts.iter().any(|conflict| conflict.clash == Clash::Repository) {
+        let (theirs, fork) = (&draft.incoming.theirs.id, draft.incoming.fork.as_ref());
+        match fork.map(|fork| (fork, fork.directory())) {
+            Some((_, Some(path))) => {
+                ui.hint(format_args!("to have its commits here: `git fetch {}`", view::path(&path)))
+            }
+            Some((fork, None)) => ui.hint(format_args!(
+                "to have its commits here: `belay --fork {} export {theirs} DIR`, then `git fetch DIR`",
+                fork.name
+            )),
+            None => {
+                ui.hint(format_args!("to have its commits here: `belay export {theirs} DIR`, then `git fetch DIR`"))
+            }
+        }
     }
     say_uncaptured(context, draft);
     if brought.outcome.is_some() {
@@ -109,12 +124,19 @@ fn report(context: &Context<'_>, draft: &Draft, brought: &Brought) {
 }
 
 fn say_uncaptured(context: &Context<'_>, draft: &Draft) {
-    if let Some(first) = draft.uncaptured.first() {
-        let more = quantity::count(draft.uncaptured.len() as u64, "path");
-        context
-            .ui
-            .say(format_args!("Not brought in, because no snapshot captures it: {more} ({}…)", view::relative(first)));
+    for (paths, why) in uncaptured(draft) {
+        context.ui.say(format_args!("Not brought in ({why}): {}", view::some(&paths, view::NAMED_MAX)));
     }
+}
+
+/// What cannot be brought in because it was not captured, by reason.
+fn uncaptured(draft: &Draft) -> Vec<(Vec<&[u8]>, &'static str)> {
+    let of = |wanted: Option<Opaque>| {
+        let paths = draft.uncaptured.iter().filter(|(_, reason)| *reason == wanted);
+        (paths.map(|(path, _)| &path[..]).collect(), wanted.map_or("it was not captured here", view::opaque_words))
+    };
+    let all = Opaque::ALL.into_iter().map(Some).chain([None]).map(of);
+    all.filter(|(paths, _): &(Vec<&[u8]>, _)| !paths.is_empty()).collect()
 }
 
 /// Writes what would change and what stays.
@@ -125,7 +147,7 @@ pub(crate) fn write_plan(
     lines_max: usize,
 ) -> Result<()> {
     let what = &draft.incoming.what;
-    if draft.changes.is_empty() && draft.conflicts.is_empty() {
+    if draft.changes.is_empty() && draft.conflicts.is_empty() && draft.uncaptured.is_empty() {
         writeln!(out, "Nothing to do: the workspace already has {what}.")?;
         return Ok(());
     }
@@ -144,6 +166,9 @@ pub(crate) fn write_plan(
     }
     for conflict in &draft.conflicts {
         writeln!(out, "  conflict: {}", conflict_line(conflict))?;
+    }
+    for (paths, why) in uncaptured(draft) {
+        writeln!(out, "  not brought in ({why}): {}", view::some(&paths, lines_max))?;
     }
     Ok(())
 }
@@ -189,8 +214,8 @@ fn words(clash: Clash) -> &'static str {
         Clash::NotText => "both changed it, and it is no text",
         Clash::RemovedLater => "it was removed here",
         Clash::MadeThenChanged => "it was removed there and changed here",
-        Clash::Retyped => "something of another type is here",
-        Clash::Repository => "both changed the repository; use git to bring its history over",
+        Clash::Retyped => "here it is another kind of thing by now: a file, a directory or a link",
+        Clash::Repository => "commits, branches or the index changed both here and there, and git alone can merge them",
         Clash::Database => "another file of the same database stays",
         Clash::Doubtful | Clash::NotCaptured | Clash::Unseen => "it was not captured",
     }

@@ -179,7 +179,8 @@ fn write_plan(out: &mut dyn Write, plan: &RewindPlan, newer: &[NewerEdit], lines
         writeln!(out, "  newer: and {} more (--json names all)", quantity::count(more as u64, "path"))?;
     }
     for left in &plan.plan.left {
-        writeln!(out, "  left alone: {} ({})", view::relative(&left.path), view::left_name(left.reason))?;
+        let verb = if view::is_absent(left) { "not brought back" } else { "left alone" };
+        writeln!(out, "  {verb}: {} ({})", view::relative(&left.path), view::left_name(left.reason))?;
     }
     Ok(())
 }

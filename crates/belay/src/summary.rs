@@ -201,7 +201,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         // By its id: `@pre-run` means another one after the next run.
         let belay = context.itself();
         let all = if farewell.pre_run_gaps > 0 { "what was captured" } else { "it all" };
-        let back = format!("To take {all} back: {belay} rollback {snapshot}   what it did: belay log");
+        let back = format!("To take {all} back: {belay} rollback {snapshot}   what it did: {belay} log");
         ui.say(format_args!("{dim}{}{dim:#}", prose(&back, INDENT)));
     }
     Ok(())
@@ -237,6 +237,10 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
             count(more, "path"),
             quantity::them(more)
         ));
+    }
+    if farewell.denied_untold > 0 {
+        let refusals = count(farewell.denied_untold, "more refusal");
+        ui.say(format_args!("{dim}         and {refusals} whose paths were too many to record{dim:#}"));
     }
     let protection = farewell.run.protection.as_ref();
     let is_unwatched = protection.is_some_and(|now| now.denials == Some(DenialSource::None));
@@ -293,6 +297,7 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
         "gaps": farewell.gaps, "pre_run_gaps": farewell.pre_run_gaps, "refused": farewell.refused,
         "denied": farewell.denied.iter().map(proposal_json).collect::<Vec<_>>(), "denied_more": farewell.denied_more,
+        "denied_untold": farewell.denied_untold,
         "unrecorded": farewell.unrecorded,
     })
 }

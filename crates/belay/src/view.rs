@@ -15,6 +15,9 @@ pub(crate) mod changes;
 pub(crate) mod notable;
 pub(crate) mod touch;
 
+/// Paths that are named for one reason; the rest are counted.
+pub(crate) const NAMED_MAX: usize = 5;
+
 /// A path of the filesystem, escaped.
 pub(crate) fn path(path: &Path) -> String {
     printable(path.as_os_str().as_bytes())
@@ -182,6 +185,8 @@ pub(crate) fn left_name(reason: LeftReason) -> &'static str {
     match reason {
         LeftReason::NotClaimed => "not-claimed",
         LeftReason::NotCaptured => "not-captured",
+        LeftReason::NotHeld => "not-held",
+        LeftReason::GitLock => "git-lock",
         LeftReason::InTheWay => "in-the-way",
         LeftReason::ChangedSince => "changed-since",
         LeftReason::NotPermitted => "not-permitted",
@@ -193,6 +198,10 @@ fn left_words(reason: LeftReason) -> String {
     match reason {
         LeftReason::NotClaimed => "the snapshot does not cover it".to_owned(),
         LeftReason::NotCaptured => "the snapshot could not capture it".to_owned(),
+        LeftReason::NotHeld => "the snapshot does not hold it".to_owned(),
+        LeftReason::GitLock => {
+            "git was at work when the snapshot was taken, and would wait for this lock for ever".to_owned()
+        }
         LeftReason::InTheWay => {
             "what it holds could not be captured first; if only its mode was put back, roll back once more".to_owned()
         }
@@ -204,7 +213,7 @@ fn left_words(reason: LeftReason) -> String {
 
 /// Whether a path that was left means that the restore is incomplete; what no snapshot claims is left on purpose.
 pub(crate) fn is_shortfall(left: &Left) -> bool {
-    !matches!(left.reason, LeftReason::NotClaimed | LeftReason::NotCaptured)
+    left.reason.is_shortfall()
 }
 
 /// A path that was left, as JSON.
@@ -217,7 +226,20 @@ pub(crate) fn left_json(left: &Left) -> Value {
 
 /// Says which paths were left and why: a shortfall as a warning, the rest in passing.
 pub(crate) fn say_left(ui: &Ui, left: &[Left]) {
-    const NAMED_MAX: usize = 5;
+    say_each(ui, left, |left| if is_absent(left) { "Not brought back" } else { "Left alone" });
+}
+
+/// Whether nothing is at a path that was left.
+pub(crate) fn is_absent(left: &Left) -> bool {
+    matches!(left.reason, LeftReason::NotHeld | LeftReason::GitLock)
+}
+
+/// The same for a snapshot that was written elsewhere, where nothing was before.
+pub(crate) fn say_not_written(ui: &Ui, left: &[Left]) {
+    say_each(ui, left, |_| "Not written");
+}
+
+fn say_each(ui: &Ui, left: &[Left], verb: impl Fn(&Left) -> &'static str) {
     let mut reasons: Vec<LeftReason> = Vec::new();
     for one in left {
         if !reasons.contains(&one.reason) {
@@ -226,20 +248,55 @@ pub(crate) fn say_left(ui: &Ui, left: &[Left]) {
     }
     for reason in reasons {
         let paths: Vec<&Left> = left.iter().filter(|left| left.reason == reason).collect();
-        let (why, named) = (left_words(reason), some_paths(&paths, NAMED_MAX));
+        let names: Vec<&[u8]> = paths.iter().map(|left| &left.path[..]).collect();
+        let (why, named) = (left_words(reason), some(&names, NAMED_MAX));
         match is_shortfall(paths[0]) {
             true => ui.warn(format_args!("left as it is ({why}): {named}")),
-            false => ui.say(format_args!("Left alone ({why}): {named}")),
+            false => ui.say(format_args!("{} ({why}): {named}", verb(paths[0]))),
         }
     }
 }
 
-fn some_paths(paths: &[&Left], max: usize) -> String {
-    let named: Vec<String> = paths.iter().take(max).map(|left| relative(&left.path)).collect();
+/// The first of some paths, and how many more there are.
+pub(crate) fn some(paths: &[&[u8]], max: usize) -> String {
+    let named: Vec<String> = paths.iter().take(max).map(|path| relative(path)).collect();
     match paths.len().saturating_sub(max) {
         0 => named.join(", "),
         more => format!("{} and {} more", named.join(", "), quantity::grouped(more as u64)),
     }
+}
+
+/// Why something is not in a snapshot, in words.
+pub(crate) fn opaque_words(reason: Opaque) -> &'static str {
+    match reason {
+        Opaque::Unreadable => "it cannot be read",
+        Opaque::Hung => "it does not answer",
+        Opaque::Mount => "another filesystem is mounted there",
+        Opaque::Regenerable => "it can be made again, and snapshots leave it out",
+        Opaque::GitIgnored | Opaque::Excluded => "the settings leave it out of snapshots",
+        Opaque::OverLimit => "it is over the limits of a snapshot",
+    }
+}
+
+/// Says what a snapshot lacks of what was written and is gone now, by reason.
+pub(crate) fn warn_lacking(ui: &Ui, lacking: &[(Vec<u8>, Opaque)]) {
+    for reason in Opaque::ALL {
+        let paths: Vec<&[u8]> = lacking.iter().filter(|one| one.1 == reason).map(|one| &one.0[..]).collect();
+        if !paths.is_empty() {
+            ui.warn(format_args!("not in it, and gone ({}): {}", opaque_words(reason), some(&paths, NAMED_MAX)));
+        }
+    }
+}
+
+/// The same as JSON.
+pub(crate) fn lacking_json(lacking: &[(Vec<u8>, Opaque)]) -> Value {
+    let one = |(path, reason): &(Vec<u8>, Opaque)| {
+        let mut object = Map::new();
+        put_path(&mut object, "path", path);
+        object.insert("reason".to_owned(), opaque_name(*reason).into());
+        Value::from(object)
+    };
+    lacking.iter().map(one).collect()
 }
 
 /// A gap as a line: the path, what is wrong, and what the operating system said.

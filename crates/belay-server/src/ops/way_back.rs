@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use belay_session::store::{Clash, Entry, Left, LeftReason};
+use belay_session::store::{Clash, Entry, Left};
 use belay_session::{
     Error as SessionError, Goal, Kind, Outcome, RevertRequest, Reverted, RewindRequest, Snapshot, StepName,
 };
@@ -117,8 +117,7 @@ fn newest_with(call: &Call<'_>, path: &[u8]) -> Result<Snapshot> {
 
 /// Adds what was left as it is, and why.
 pub(super) fn with_left(mut text: String, data: &mut Value, left: &[Left]) -> String {
-    // What is left out on purpose is nobody's surprise.
-    let told = left.iter().filter(|left| left.reason != LeftReason::NotClaimed);
+    let told = left.iter().filter(|left| left.reason.is_shortfall());
     let names: Vec<String> = told.map(|left| words::path(&left.path)).collect();
     if !names.is_empty() {
         text.push_str(&format!("\nleft as it is: {}", names.join(", ")));

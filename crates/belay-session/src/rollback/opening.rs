@@ -4,7 +4,7 @@
 //! tells of it; then the workspace is captured again, and the safety snapshot that an undo goes back to has the content
 //! with the mode that it had.
 
-use belay_store::{Captured, Faults, OnStop, Plan, apply, with_modes};
+use belay_store::{Captured, Faults, Hash, Lock, Manifest, OnStop, Plan, apply, with_modes};
 
 use super::{Aim, apply_options, has_struck_dead};
 use crate::error::{Error, Result};
@@ -23,6 +23,14 @@ pub(crate) struct Opening {
     modes: Vec<(Vec<u8>, u16)>,
     /// What tells the next command of it until the rollback itself is announced.
     pub(super) intents: Vec<Intent>,
+}
+
+/// A tree in the store; gc leaves it alone for as long as this lives.
+pub(crate) struct Shut {
+    pub(crate) key: Hash,
+    pub(crate) manifest: Manifest,
+    pub(crate) stored_bytes: u64,
+    _guard: Lock,
 }
 
 impl Opening {
@@ -92,16 +100,22 @@ impl Workspace<'_> {
 
     /// Lists a capture of what was opened, with the modes that it had before.
     pub(super) fn name_shut(&self, captured: Captured, opening: &Opening, why: &str) -> Result<Snapshot> {
-        let store = self.home.store();
-        let batch = store.begin()?;
-        let mut worker = batch.worker();
-        let (key, manifest) = with_modes(store, &mut worker, &captured.manifest, &opening.modes)?;
-        worker.done()?;
-        let (grown, _guard) = batch.finish()?;
+        let shut = self.shut_again(&captured, &opening.modes)?;
         let description = Some(why.to_owned());
         let request =
             SnapshotRequest { kind: Kind::Safety, origin: Origin::Auto, description, ..SnapshotRequest::default() };
-        self.name_tree(&manifest, key, captured.stored_bytes + grown, &request)
+        self.name_tree(&shut.manifest, shut.key, shut.stored_bytes, &request)
+    }
+
+    /// A capture of what was opened as if it were shut again.
+    pub(crate) fn shut_again(&self, captured: &Captured, modes: &[(Vec<u8>, u16)]) -> Result<Shut> {
+        let store = self.home.store();
+        let batch = store.begin()?;
+        let mut worker = batch.worker();
+        let (key, manifest) = with_modes(store, &mut worker, &captured.manifest, modes)?;
+        worker.done()?;
+        let (grown, guard) = batch.finish()?;
+        Ok(Shut { key, manifest, stored_bytes: captured.stored_bytes + grown, _guard: guard })
     }
 }
 

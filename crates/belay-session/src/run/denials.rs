@@ -146,13 +146,24 @@ impl Watch {
         repeats
     }
 
-    /// What it comes to, and how many paths more there were.
-    pub(super) fn proposals(&self, has_failed: &dyn Fn(u64) -> bool, home: &Path, root: &Path) -> (Vec<Proposal>, u64) {
-        let mut all = proposals(self.told.iter().map(|told| &told.denied), has_failed, home, root);
-        let left_out = all.len().saturating_sub(PROPOSALS_MAX) as u64;
-        all.truncate(PROPOSALS_MAX);
-        (all, left_out + self.more + self.kernel.as_ref().map_or(0, Denials::lost))
+    /// What it comes to.
+    pub(super) fn refusals(&self, has_failed: &dyn Fn(u64) -> bool, home: &Path, root: &Path) -> RefusedPaths {
+        let mut paths = proposals(self.told.iter().map(|told| &told.denied), has_failed, home, root);
+        let more = paths.len().saturating_sub(PROPOSALS_MAX) as u64;
+        paths.truncate(PROPOSALS_MAX);
+        RefusedPaths { paths, more, untold: self.more + self.kernel.as_ref().map_or(0, Denials::lost) }
     }
+}
+
+/// The paths that a run was refused.
+#[derive(Default)]
+pub(super) struct RefusedPaths {
+    /// With what would have allowed them; only the first.
+    pub(super) paths: Vec<Proposal>,
+    /// How many more there were.
+    pub(super) more: u64,
+    /// Refusals of which nobody knows the path: not how many paths there were.
+    pub(super) untold: u64,
 }
 
 fn joined(base: Option<&[u8]>, path: &[u8]) -> PathBuf {
@@ -296,14 +307,14 @@ impl Supervisor<'_> {
     }
 
     /// What would have allowed what was refused, with the words of who asked.
-    pub(super) fn proposals(&self) -> (Vec<Proposal>, u64) {
-        let Some(watch) = &self.denials else { return (Vec::new(), 0) };
+    pub(super) fn refused_paths(&self) -> RefusedPaths {
+        let Some(watch) = &self.denials else { return RefusedPaths::default() };
         let root = PathBuf::from(OsStr::from_bytes(self.record.root.bytes()));
         let has_failed = |command| self.commands.has_failed(command);
-        let (mut all, more) = watch.proposals(&has_failed, &self.den.home, &root);
-        for one in &mut all {
+        let mut all = watch.refusals(&has_failed, &self.den.home, &root);
+        for one in &mut all.paths {
             one.argv = one.command.map(|command| self.commands.words(command)).unwrap_or_default();
         }
-        (all, more)
+        all
     }
 }

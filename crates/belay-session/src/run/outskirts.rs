@@ -1,25 +1,32 @@
 //! Directories outside of the workspace that a run may write: a storm of deletions there is held as well.
 //!
 //! Invariants: no snapshot holds what lies there, so nothing of it can be brought back, and whoever is asked is told so;
-//! only what was there before the run counts; if a directory cannot be watched, that is said when the run starts.
+//! only what was there before the run counts, under whatever name it is removed or buried; if a directory cannot be
+//! watched, that is said when the run starts.
 
 use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use belay_event::{Action, At, Decision, Degraded, Event, Raw, Storm, What};
 use belay_jail::{Access, Policy};
+use belay_sys::{FileType, Root};
 use belay_trace::{Options, Tracer};
 
 use super::Wake;
+use super::moves::{Eyes, Lost, Moves};
 use super::storm::Held;
 use super::supervisor::Supervisor;
 use super::wire::Answer;
 use crate::config::Settings;
 use crate::trigger::Ask;
 
-/// Paths that the run made itself and that are remembered in one directory; it may delete them again.
+/// Paths of one directory that are noted before the run begins, which waits for it.
+const BEFORE_MAX: usize = 100_000;
+/// Paths that the run made itself and that are remembered in one directory with more than that; it may delete them again.
 const MADE_MAX: usize = 1_000_000;
 /// Deletions that are remembered at most.
 const RECENT_MAX: usize = 1_000_000;
@@ -36,8 +43,62 @@ pub(super) struct Outskirts {
 
 struct Place {
     directory: PathBuf,
+    root: Root,
     tracer: Tracer,
-    made: HashSet<Vec<u8>>,
+    moves: Moves,
+    /// What was there before the run, by a short hash of each path.
+    before: HashSet<u64>,
+    /// Whether there was more than that; then what the run made is remembered as well.
+    is_partial: bool,
+    made: HashSet<u64>,
+    /// What was told to be gone; what is made anew in its place is the run's own.
+    gone: HashSet<u64>,
+}
+
+impl Place {
+    fn new(directory: PathBuf, tracer: Tracer) -> io::Result<Place> {
+        let root = Root::open(&directory)?;
+        let (mut before, mut waiting, mut buffer) = (HashSet::new(), vec![Vec::new()], Vec::new());
+        while let Some(path) = waiting.pop().filter(|_| before.len() < BEFORE_MAX) {
+            // What cannot be listed can only be emptied by whoever opens it first.
+            let Ok(dir) = root.dir(&path) else { continue };
+            let _ = dir.list(&mut buffer, &mut |name, kind, _| {
+                let path = if path.is_empty() { name.to_vec() } else { [&path[..], name].join(&b'/') };
+                before.insert(short(&path));
+                if matches!(kind, FileType::Dir | FileType::Unknown) {
+                    waiting.push(path);
+                }
+            });
+        }
+        let is_partial = before.len() >= BEFORE_MAX;
+        let (moves, made, gone) = (Moves::default(), HashSet::new(), HashSet::new());
+        Ok(Place { directory, root, tracer, moves, before, is_partial, made, gone })
+    }
+
+    /// Whether something was there before the run.
+    fn was_there(&self, path: &[u8], is_certain: bool) -> bool {
+        let path = short(path);
+        self.before.contains(&path) || self.is_partial && is_certain && !self.made.contains(&path)
+    }
+
+    fn is_there(&self, path: &[u8]) -> bool {
+        let at = path.iter().rposition(|byte| *byte == b'/');
+        let (parent, name) = at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
+        self.root.dir_path_only(parent).and_then(|dir| dir.stat(name)).is_ok()
+    }
+
+    /// Whether what was there before the run is gone.
+    fn is_lost(&self, lost: &Lost) -> bool {
+        let (was_there, is_there) = (|path: &[u8]| self.was_there(path, false), |path: &[u8]| self.is_there(path));
+        let eyes = Eyes { was_there: &was_there, is_there: &is_there };
+        self.was_there(&lost.path, lost.is_certain) && self.moves.gone(&lost.path, &eyes).is_some()
+    }
+}
+
+fn short(path: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    path.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The directories that a policy lets a command write beside its workspace, each beneath no other.
@@ -73,18 +134,14 @@ impl Outskirts {
         let Some(known) = self.places.get_mut(place) else { return };
         for event in events {
             let What::File(change) = &event.what else { continue };
-            let path = change.path.bytes();
-            match change.action {
-                Action::Created if known.made.len() < MADE_MAX => drop(known.made.insert(path.to_vec())),
-                Action::Renamed => {
-                    if let Some(to) = change.to.as_ref().filter(|_| known.made.remove(path)) {
-                        known.made.insert(to.bytes().to_vec());
-                    }
-                }
-                Action::Deleted if !known.made.remove(path) && !self.is_passed && self.recent.len() < RECENT_MAX => {
-                    self.recent.push_back((event.at, place));
-                }
-                _ => {}
+            if known.is_partial && change.action == Action::Created && known.made.len() < MADE_MAX {
+                known.made.insert(short(change.path.bytes()));
+            }
+            let lost = known.moves.observe(change);
+            if !self.is_passed && self.recent.len() < RECENT_MAX {
+                let count =
+                    lost.iter().filter(|lost| known.is_lost(lost) && known.gone.insert(short(&lost.path))).count();
+                self.recent.extend(std::iter::repeat_n((event.at, place), count));
             }
         }
         let Some((now, _)) = self.recent.back().copied() else { return };
@@ -121,11 +178,12 @@ impl Supervisor<'_> {
             // A loop that has ended needs no events.
             let sink = Box::new(move |events| drop(wakes.send(Wake::Outside(number, events))));
             let options = Options { workspace: directory.clone(), exec: false, files: true, ..like.clone() };
-            match Tracer::prepare(&options, sink) {
-                Ok(tracer) => self.outskirts.places.push(Place { directory, tracer, made: HashSet::new() }),
-                Err(error) => {
-                    let why = crate::error::chain(&error.into());
-                    let why = format!("many deletions in {} would go unnoticed: {why}", directory.display());
+            let prepared = Tracer::prepare(&options, sink).map_err(|error| crate::error::chain(&error.into()));
+            let name = directory.display().to_string();
+            match prepared.and_then(|tracer| Place::new(directory, tracer).map_err(|error| belay_sys::plain(&error))) {
+                Ok(place) => self.outskirts.places.push(place),
+                Err(why) => {
+                    let why = format!("many deletions in {name} would go unnoticed: {why}");
                     degraded.push(Degraded { layer: "files".into(), why });
                 }
             }

@@ -66,6 +66,11 @@ impl Commands {
         then.or_else(|| known.first()).map(|(_, command)| *command)
     }
 
+    /// The first command that a process was.
+    pub(super) fn first_of(&self, pid: u32) -> Option<u64> {
+        self.by_process.get(&pid).and_then(|known| known.first()).map(|(_, command)| *command)
+    }
+
     /// Whether a command is not known to have ended well.
     pub(super) fn has_failed(&self, command: u64) -> bool {
         !self.succeeded.contains(&command)

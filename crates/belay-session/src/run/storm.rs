@@ -1,15 +1,17 @@
 //! A storm of deletions: noticed by what a snapshot holds and is gone, held, and decided.
 //!
 //! Invariants: only paths count that a snapshot from before holds, so that build tools that clean up after themselves
-//! are no storm and everything that counts can be brought back; while somebody decides, nothing of the run moves.
+//! are no storm and everything that counts can be brought back; what was moved first counts when it is removed, and what
+//! another file of the snapshot was moved onto counts at once; while somebody decides, nothing of the run moves.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use belay_event::{Action, At, Decision, Event, Raw, Storm, What};
+use belay_event::{At, Decision, Event, Raw, Storm, What};
 
 use super::Wake;
 use super::agent::{self, AgentAnswer, AgentCall};
+use super::moves::{Eyes, Moves};
 use super::supervisor::Supervisor;
 use super::wire::Answer;
 use crate::config::Settings;
@@ -30,6 +32,7 @@ pub(super) struct Deletions {
     window: Duration,
     answer: Unattended,
     recent: VecDeque<Deletion>,
+    moves: Moves,
     /// How many of the recent ones were not yet looked at.
     unknown: usize,
     /// The command that deleted the last of them.
@@ -83,6 +86,7 @@ impl Deletions {
             window: Duration::from_secs(settings.number("isolation.delete_storm.window_seconds")),
             answer,
             recent: VecDeque::new(),
+            moves: Moves::default(),
             unknown: 0,
             by: None,
             passed: HashSet::new(),
@@ -106,15 +110,16 @@ impl Deletions {
             }
             _ => return,
         };
-        if self.count == 0 || change.action != Action::Deleted || self.recent.len() >= RECENT_MAX {
+        if self.count == 0 {
             return;
         }
+        let lost = self.moves.observe(change);
         let command = change.by.and_then(|by| by.command);
-        if self.passed.contains(&command) {
+        if lost.is_empty() || self.recent.len() >= RECENT_MAX || self.passed.contains(&command) {
             return;
         }
-        self.recent.push_back(Deletion { at: event.at, path: change.path.bytes().to_vec(), command });
-        self.unknown += 1;
+        self.unknown += lost.len();
+        self.recent.extend(lost.into_iter().map(|lost| Deletion { at: event.at, path: lost.path, command }));
         let age = |one: &Deletion| event.at.unix_nanos() - one.at.unix_nanos();
         while self.held.is_none() && self.recent.front().is_some_and(|one| age(one) > self.window.as_nanos() as i128) {
             self.recent.pop_front();
@@ -164,9 +169,10 @@ impl Deletions {
             && self.recent.len() >= self.count
     }
 
-    /// Forgets what nobody would miss.
+    /// Forgets what nobody would miss, and what is there twice.
     fn keep(&mut self, is_missed: impl Fn(&[u8]) -> bool) {
-        self.recent.retain(|one| is_missed(&one.path));
+        let mut seen = HashSet::new();
+        self.recent.retain(|one| is_missed(&one.path) && seen.insert(one.path.clone()));
         self.unknown = 0;
     }
 }
@@ -177,18 +183,21 @@ impl Supervisor<'_> {
         if !self.deletions.is_ripe() || self.record.confinement.ephemeral {
             return;
         }
-        let Some(snapshot) = self.look_at_deletions() else { return };
+        let Some((snapshot, _)) = self.look_at_deletions() else { return };
         if self.deletions.recent.len() < self.deletions.count {
             return;
         }
         // What was deleted until nothing moves any more counts, too.
         let is_held = self.deletions.answer != Unattended::Note && self.hold_still();
-        self.look_at_deletions();
+        let misplaced = self.look_at_deletions().map(|(_, misplaced)| misplaced).unwrap_or_default();
         let deleters = self.deletions.deleters();
-        let paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
+        let mut paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
+        let deleted = paths.len() as u64;
+        // What lies where something comes back goes back to its own place.
+        paths.extend(misplaced);
         let decision = if is_held { Decision::Held } else { Decision::Noted };
         let command = self.deletions.by;
-        let storm = Storm { deleted: paths.len() as u64, snapshot: snapshot.id, command, decision, outside: None };
+        let storm = Storm { deleted, snapshot: snapshot.id, command, decision, outside: None };
         self.happened(vec![self.event(What::Storm(storm.clone()))]);
         self.control.tell_all(&Answer::Storm(storm.clone()));
         // Whatever is decided, what is left at this moment can be come back to.
@@ -217,8 +226,9 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Keeps of the deletions those that a snapshot from before them holds; none if there is no such snapshot.
-    fn look_at_deletions(&mut self) -> Option<Snapshot> {
+    /// Keeps of the deletions those that a snapshot from before them holds; none if there is no such snapshot. With it comes
+    /// what of the snapshot lies in the place of something that is gone.
+    fn look_at_deletions(&mut self) -> Option<(Snapshot, Vec<Vec<u8>>)> {
         let first = self.deletions.recent.front()?.at;
         let snapshot = self.snapshot_before(first).ok().flatten();
         let Some(snapshot) = snapshot else {
@@ -226,9 +236,9 @@ impl Supervisor<'_> {
             return None;
         };
         let missed = self.missed(&snapshot).unwrap_or_default();
-        self.deletions.keep(|path| missed.contains(path));
+        self.deletions.keep(|path| missed.contains_key(path));
         self.deletions.by = self.deletions.recent.back().and_then(|last| last.command);
-        Some(snapshot)
+        Some((snapshot, missed.into_values().flatten().collect()))
     }
 
     fn snapshot_before(&self, at: At) -> Result<Option<Snapshot>> {
@@ -237,25 +247,28 @@ impl Supervisor<'_> {
         Ok(timeline.snapshots().iter().rev().find(is_before).cloned())
     }
 
-    /// The deleted paths that the snapshot holds and that are not there.
-    fn missed(&self, snapshot: &Snapshot) -> Result<HashSet<Vec<u8>>> {
+    /// The paths that the snapshot holds and that are gone, with what of it is there instead.
+    fn missed(&self, snapshot: &Snapshot) -> Result<HashMap<Vec<u8>, Option<Vec<u8>>>> {
         let tree = self.workspace.tree(snapshot)?;
+        let root = self.workspace.root();
+        let is_there = |path: &[u8]| {
+            let (parent, name) = split(path);
+            root.dir_path_only(parent).and_then(|dir| dir.stat(name)).is_ok()
+        };
+        // What the store cannot tell is not counted; `belay verify` says why.
+        let was_there = |path: &[u8]| self.workspace.entry(&tree, path).is_ok_and(|entry| entry.is_some());
+        let eyes = Eyes { was_there: &was_there, is_there: &is_there };
         let mut parents: HashMap<&[u8], bool> = HashMap::new();
-        let mut missed = HashSet::new();
+        let mut missed = HashMap::new();
         for one in &self.deletions.recent {
-            let parent = one.path.iter().rposition(|byte| *byte == b'/').map_or(&b""[..], |at| &one.path[..at]);
-            let is_known = match parents.get(parent) {
-                Some(is_known) => *is_known,
-                None => {
-                    let is_known = parent.is_empty() || self.workspace.entry(&tree, parent)?.is_some();
-                    parents.insert(parent, is_known);
-                    is_known
-                }
-            };
-            let name = one.path.get(parent.len() + usize::from(!parent.is_empty())..).unwrap_or_default();
-            let is_gone = || self.workspace.root().dir_path_only(parent).and_then(|dir| dir.stat(name)).is_err();
-            if is_known && self.workspace.entry(&tree, &one.path)?.is_some() && is_gone() {
-                missed.insert(one.path.clone());
+            let (parent, _) = split(&one.path);
+            let is_known = *parents.entry(parent).or_insert_with(|| parent.is_empty() || was_there(parent));
+            if is_known
+                && !missed.contains_key(&one.path)
+                && was_there(&one.path)
+                && let Some(instead) = self.deletions.moves.gone(&one.path, &eyes)
+            {
+                missed.insert(one.path.clone(), instead);
             }
         }
         Ok(missed)
@@ -370,6 +383,11 @@ fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<S
         Ok(AgentAnswer::Piped) => Some("it answers what nobody asked".to_owned()),
         Err(error) => Some(belay_sys::plain(error)),
     }
+}
+
+/// A path as the directory that it is in and its name there.
+fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    path.iter().rposition(|byte| *byte == b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]))
 }
 
 /// The paths without those that lie beneath another.

@@ -599,14 +599,15 @@ impl<'w> Supervisor<'w> {
             false => Ok(()),
         };
         let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
-        let (denied, denied_more) = self.proposals();
+        let denied = self.refused_paths();
         let farewell = Farewell {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
             left: left.into_iter().map(|pid| (pid, tree::command_of(pid))).collect(),
             refused: self.tally.refused(),
-            denied,
-            denied_more,
+            denied: denied.paths,
+            denied_more: denied.more,
+            denied_untold: denied.untold,
             by_command: self.tally.deeds(),
             doers: self.tally.doers(),
             paths: self.record.totals.paths.unwrap_or(0),

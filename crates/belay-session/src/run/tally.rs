@@ -53,25 +53,27 @@ impl Tally {
             What::File(change) => {
                 self.totals.changes += 1;
                 let command = change.by.and_then(|by| by.command);
-                let (path, target) = (short(change.path.bytes()), change.to.as_ref().map(|to| short(to.bytes())));
-                let is_passing =
-                    matches!(change.action, Action::Deleted | Action::Renamed) && self.passes(path, command);
-                let target = target.unwrap_or(path);
-                self.come(change.action, target, command);
-                let pair = pair(target, command);
-                // What belay itself put back is nobody's deed.
-                let is_deed = change.action != Action::Restored && !(is_passing && target == path);
-                let is_new = is_deed && (self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair));
-                if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
-                    *self.changes.entry(command).or_default() += 1;
+                let (path, to) = (short(change.path.bytes()), change.to.as_ref().map(|to| short(to.bytes())));
+                let goes = matches!(change.action, Action::Deleted | Action::Renamed);
+                let is_passing = goes && self.passes(path, command);
+                self.come(change.action, to.unwrap_or(path), command);
+                // A rename changes two paths: one comes, and one goes. What belay itself put back is nobody's deed.
+                let is_deed = change.action != Action::Restored;
+                for touched in (!is_passing).then_some(path).into_iter().chain(to).filter(|_| is_deed) {
+                    let is_new = self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair(touched, command));
+                    if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
+                        *self.changes.entry(command).or_default() += 1;
+                    }
                 }
-                if let Some(to) = change.to.as_ref().filter(|_| self.moved.len() < PATHS_MAX) {
-                    self.moved.extend([short(change.path.bytes()), short(to.bytes())]);
+                if let Some(to) = to.filter(|_| self.moved.len() < PATHS_MAX) {
+                    self.moved.extend([path, to]);
                 }
-                if self.paths.len() < PATHS_MAX {
-                    self.paths.insert(target);
-                } else if !self.paths.contains(&target) {
-                    self.paths_more += 1;
+                for path in [Some(path), to].into_iter().flatten() {
+                    if self.paths.len() < PATHS_MAX {
+                        self.paths.insert(path);
+                    } else if !self.paths.contains(&path) {
+                        self.paths_more += 1;
+                    }
                 }
                 self.totals.paths = Some(self.paths());
             }
@@ -241,6 +243,19 @@ mod tests {
         assert_eq!((deeds[0].command, deeds[0].changes), (Some(4), 2));
         assert_eq!((deeds[1].command, deeds[1].changes), (Some(1), 1));
         assert!(tally.knows(b"4913"));
+    }
+
+    #[test]
+    fn what_is_renamed_onto_another_is_told_with_what_it_was() {
+        let mut tally = Tally::default();
+        for number in 0..50 {
+            let mut renamed = change(&number.to_string(), 1);
+            if let What::File(change) = &mut renamed.what {
+                (change.action, change.to) = (Action::Renamed, Some("victim".into()));
+            }
+            tally.observe(&renamed);
+        }
+        assert_eq!((tally.paths(), tally.deeds()[0].changes), (51, 51));
     }
 
     #[test]

@@ -2,11 +2,12 @@
 //!
 //! While a run is held still its files change by belay's own hand: those changes are restorations and nobody's command.
 //! And what the snapshots around a run differ in without an event (a store through a mapping, a change that no watch
-//! reports) is recorded at the end, by nobody: a record may not know who, but it knows what.
+//! reports) is recorded at the end, by nobody: a record may not know who, but it knows what. A layer is written by nobody but
+//! the run, so what changed in there is ascribed to the command that was run, whichever of those that it started did it.
 
 use std::collections::HashSet;
 
-use belay_event::{Action, Event, FileChange, What};
+use belay_event::{Action, Actor, At, Event, FileChange, What};
 use belay_store::{Change, Scope};
 
 use super::supervisor::Supervisor;
@@ -56,24 +57,30 @@ impl Supervisor<'_> {
     /// Records what the last snapshot of the run has and no event told.
     pub(super) fn record_unseen(&mut self) {
         // What cannot be compared was told when its snapshot failed.
-        let Ok(changes) = self.changes_of_run() else { return };
+        let Ok((at, changes)) = self.changes_of_run() else { return };
+        let own = self.record.child.as_ref().filter(|_| self.workspace.is_layered());
+        let command = own.and_then(|child| self.commands.first_of(child.pid));
+        let by = command.map(|command| Actor { pid: None, command: Some(command), exact: false });
         let unseen =
             changes.into_iter().filter(|change| !change.what().is_nothing() && !self.tally.knows(&change.path));
-        let events: Vec<Event> = unseen.map(|change| self.event(What::File(unattributed(&change)))).collect();
+        let told = |change: Change| Event::new(at, What::File(FileChange { by, ..unattributed(&change) }));
+        let events: Vec<Event> = unseen.map(told).collect();
         if !events.is_empty() {
             self.happened(events);
         }
     }
 
-    fn changes_of_run(&self) -> Result<Vec<Change>> {
+    /// What the run changed, as of its last snapshot.
+    fn changes_of_run(&self) -> Result<(At, Vec<Change>)> {
         let timeline = self.workspace.timeline()?;
         let named = |id: &Option<String>| id.as_ref().and_then(|id| timeline.get(id));
         match (named(&self.record.pre_run), named(&self.record.final_snapshot)) {
             (Some(before), Some(after)) => {
+                let at = At::from(after.created_at);
                 let (before, after) = (self.workspace.tree(before)?, self.workspace.tree(after)?);
-                self.workspace.changes(&before, &after, &Scope::default())
+                Ok((at, self.workspace.changes(&before, &after, &Scope::default())?))
             }
-            _ => Ok(Vec::new()),
+            _ => Ok((self.now(), Vec::new())),
         }
     }
 }

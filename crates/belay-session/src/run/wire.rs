@@ -110,6 +110,9 @@ pub struct Farewell {
     /// How many more there were.
     #[serde(default)]
     pub denied_more: u64,
+    /// How many refusals nobody knows the path of.
+    #[serde(default)]
+    pub denied_untold: u64,
     /// Commands and how many paths each changed, the most first; only the first few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_command: Vec<Deed>,

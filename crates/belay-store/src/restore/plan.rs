@@ -131,7 +131,10 @@ impl Draft<'_> {
         }
         match (now, target) {
             (Some(now), Some(target)) if now.is_opaque() && target.is_opaque() => self.hold(),
-            (None, Some(target)) if target.is_opaque() => self.leave(reason_of(target)),
+            (None, Some(target)) if target.is_opaque() => self.leave(match reason_of(target) {
+                LeftReason::NotClaimed => LeftReason::NotHeld,
+                other => other,
+            }),
             (Some(now), Some(target)) if target.is_opaque() => {
                 self.change_mode_only(now, target);
                 self.leave_and_hold(reason_of(target));
@@ -169,6 +172,10 @@ impl Draft<'_> {
     fn add(&mut self, target: &Entry) -> Result<()> {
         if self.forbidden(target) {
             self.leave(LeftReason::NotPermitted);
+            return Ok(());
+        }
+        if matches!(target.kind, Kind::File { .. }) && is_git_lock(&self.path) {
+            self.leave(LeftReason::GitLock);
             return Ok(());
         }
         if target.meta.xattrs_unread {
@@ -403,6 +410,12 @@ impl Frame {
 
 fn is_dir(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Dir { .. })
+}
+
+/// Whether git makes such a file while it changes another, and never keeps one: no branch is called so.
+fn is_git_lock(path: &[u8]) -> bool {
+    let mut above = path.split(|byte| *byte == b'/').rev().skip(1);
+    path.ends_with(b".lock") && above.any(|name| name == b".git")
 }
 
 /// Why what the target only saw is left as it is.

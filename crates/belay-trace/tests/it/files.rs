@@ -38,6 +38,40 @@ pub(crate) fn an_archive(engine: Engine) {
     assert!(dirty.complete);
 }
 
+/// A file without a name is no path, and what is written to it once it has one is not missed.
+pub(crate) fn a_file_without_a_name(engine: Engine) {
+    let Some(python) = python() else { return };
+    let mut world = World::new(engine, |root| fs::write(root.join("#1"), "a file that is called so").unwrap());
+    let mut mirror = Mirror::of(&world.at(""));
+    let program = r#"
+import os, time
+def open_nameless(): return os.open(".", os.O_TMPFILE | os.O_RDWR, 0o644)
+gone = open_nameless(); os.write(gone, b"x"); os.close(gone)
+kept = open_nameless(); os.write(kept, b"x"); os.link(f"/proc/self/fd/{kept}", "kept", follow_symlinks=True)
+open("ready", "w").close()
+while not os.path.exists("go"): time.sleep(.005)
+os.write(kept, b"more"); os.close(kept)
+open('#1', 'a').write('x')
+"#;
+    let mut child = world.start(&[python, "-c", program]);
+    while !world.at("ready").exists() {
+        if child.try_wait().unwrap().is_some() {
+            return belay_testkit::skip("this filesystem has no files without a name");
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    mirror.refresh(&world.tracer.dirty().paths);
+    fs::write(world.at("go"), "").unwrap();
+    assert!(child.wait().unwrap().success());
+    mirror.refresh(&world.tracer.dirty().paths);
+    mirror.assert_equals(&Mirror::of(&world.at("")));
+    let story = world.end();
+    let told: BTreeSet<_> =
+        [Action::Created, Action::Modified].iter().flat_map(|action| story.paths(*action)).collect();
+    assert!(!told.iter().any(|path| path.starts_with('#') && path != "#1"), "{told:?}");
+    assert!(told.contains("kept") && told.contains("#1"), "{told:?}");
+}
+
 /// While directories are made, filled, moved and removed, a copy that follows the dirty set alone stays right.
 pub(crate) fn a_storm(engine: Engine) {
     let Some(python) = python() else { return };

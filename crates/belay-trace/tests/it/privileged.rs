@@ -76,6 +76,13 @@ fn an_archive() {
 }
 
 #[test]
+fn a_file_without_a_name() {
+    if able() {
+        files::a_file_without_a_name(Privileged);
+    }
+}
+
+#[test]
 fn a_storm() {
     if able() {
         files::a_storm(Privileged);

@@ -55,6 +55,11 @@ fn an_archive() {
 }
 
 #[test]
+fn a_file_without_a_name() {
+    files::a_file_without_a_name(Unprivileged);
+}
+
+#[test]
 fn a_storm() {
     files::a_storm(Unprivileged);
 }

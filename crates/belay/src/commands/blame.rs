@@ -6,12 +6,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::{Blame, BlamedLine, Interval};
+use belay_session::{Blame, BlamedLine, Interval, RewindKind};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
-use crate::ui::escape::{put_path, visible_line};
+use crate::ui::escape::{printable, put_path, visible_line};
 use crate::ui::quantity;
 use crate::ui::style;
 use crate::view::{self, touch};
@@ -87,7 +87,12 @@ fn lines(blame: &Blame) -> String {
 fn who(interval: &Interval) -> String {
     match (&interval.after, interval.touches.is_empty(), interval.rewound) {
         (None, ..) => "before the first snapshot".to_owned(),
-        (_, _, Some(kind)) => format!("belay {}", kind.name()),
+        (_, _, Some(kind)) => {
+            let brought = interval.until.as_ref().and_then(|until| until.description.as_deref()?.strip_prefix("with "));
+            let what =
+                brought.filter(|_| kind == RewindKind::Pick).map(|what| format!(" ({})", printable(what.as_bytes())));
+            format!("belay {}{}", kind.name(), what.unwrap_or_default())
+        }
         (_, true, None) => touch::OUTSIDE.to_owned(),
         _ => touch::many(&interval.touches),
     }

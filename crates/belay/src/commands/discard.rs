@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::view;
 
 /// Discard what an ephemeral run wrote
 ///
@@ -29,15 +30,11 @@ Examples:
   belay discard
   belay discard run_k8m2p1x0 -y";
 
-/// Captures and discards.
+/// Captures, asks and discards.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
-    if !args.yes && context.ui.is_interactive() {
-        let run = ephemeral(&home, &workspace, args.run.as_deref())?;
-        context.ui.confirm(&format!("Discard what {} wrote?", run.id))?;
-    }
-    discard(context, &home, &workspace, args.run.as_deref())
+    discard(context, &home, &workspace, args.run.as_deref(), args.yes)
 }
 
 /// The ephemeral run that is called so; the latest by default.
@@ -57,26 +54,36 @@ pub(crate) fn discard(
     home: &Home,
     workspace: &Workspace<'_>,
     run: Option<&str>,
+    yes: bool,
 ) -> Result<ExitCode> {
     let record = ephemeral(home, workspace, run)?;
     if record.is_live() {
         return Err(Failure::refused(format!("{} goes on", record.id)).untouched().hint("`belay stop` ends it"));
     }
     let meter = context.ui.meter("Capturing");
-    let snapshot = match workspace.written(&record, context.work(&meter)) {
-        Ok(written) => Some(written.snapshot.id),
+    let written = match workspace.written(&record, context.work(&meter)) {
+        Ok(written) => Some(written),
         Err(Error::NothingTo(_)) => None,
         Err(error) => return Err(error.into()),
     };
     drop(meter);
+    if written.is_some() && !yes {
+        let question = format!("Discard what {} wrote?", record.id);
+        context.ui.confirm_or(&question, "add -y to go ahead without being asked; `belay review` shows it")?;
+    }
     home.discard_written(&record)?;
+    let lacking = written.as_ref().map(|written| written.lacking.as_slice()).unwrap_or_default();
+    let snapshot = written.as_ref().map(|written| &written.snapshot.id);
     if context.ui.json {
-        context.ui.print_json(&json!({ "run": record.id, "snapshot": snapshot }))?;
+        let lacking = view::lacking_json(lacking);
+        context.ui.print_json(&json!({ "run": record.id, "snapshot": snapshot, "not_captured": lacking }))?;
         return Ok(ExitCode::SUCCESS);
     }
     match snapshot {
         Some(snapshot) => {
-            context.ui.say(format_args!("Discarded what {} wrote; it is still in {snapshot}.", record.id))
+            let what = if lacking.is_empty() { "it" } else { "the rest" };
+            context.ui.say(format_args!("Discarded what {} wrote; {what} is still in {snapshot}.", record.id));
+            view::warn_lacking(context.ui, lacking);
         }
         None => context.ui.say(format_args!("{} wrote nothing that is kept.", record.id)),
     }

@@ -39,7 +39,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut out = context.ui.paged();
     write(&mut out, &home, &du)?;
     if args.why {
-        du.workspaces.iter().try_for_each(|row| write_snapshots(&mut out, &home, row))?;
+        du.workspaces.iter().try_for_each(|row| write_snapshots(&mut out, &home, &du, row))?;
     }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -57,13 +57,25 @@ fn write(out: &mut Out, home: &Home, du: &Du) -> Result<()> {
     let mut table = Table::new(&["WORKSPACE", "ONLY HERE", "PATH"]);
     for row in &du.workspaces {
         let only = size(row.exclusive_bytes);
-        table.row(vec![Cell::new(row.id.as_str(), style::ID), only.into(), view::path(&row.path).into()]);
+        table.row(vec![Cell::new(row.id.as_str(), style::ID), only.into(), place(home, du, row).into()]);
     }
     Ok(table.write(out)?)
 }
 
-fn write_snapshots(out: &mut Out, home: &Home, row: &DuRow) -> Result<()> {
-    writeln!(out, "\n{}", view::path(&row.path))?;
+/// Where a workspace is; a fork that is a layer is nowhere that one could go to.
+fn place(home: &Home, du: &Du, row: &DuRow) -> String {
+    match home.fork_of(&row.id).ok().flatten().filter(|fork| fork.directory().is_none()) {
+        Some(fork) => {
+            let origin = du.workspaces.iter().find(|other| other.id == fork.origin);
+            let origin = origin.map_or_else(|| fork.origin.clone(), |origin| view::path(&origin.path));
+            format!("{origin} (fork {})", fork.name)
+        }
+        None => view::path(&row.path),
+    }
+}
+
+fn write_snapshots(out: &mut Out, home: &Home, du: &Du, row: &DuRow) -> Result<()> {
+    writeln!(out, "\n{}", place(home, du, row))?;
     let now = home.now().timestamp();
     let mut table = Table::new(&["ID", "TYPE", "CREATED", "FREED IF DELETED", "HOLDS", "LABEL"]);
     for (snapshot, freed) in &row.snapshots {

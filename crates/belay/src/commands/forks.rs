@@ -137,10 +137,13 @@ fn remove(context: &Context<'_>, workspace: &Workspace<'_>, names: &[String], ye
         let meter = context.ui.meter("Capturing");
         let last = workspace.remove_fork(name, &context.sources()?, context.work(&meter))?;
         drop(meter);
-        let kept = last.as_ref().map(|last| format!("; its last state is in {}", last.id)).unwrap_or_default();
+        let kept = last.as_ref().map(|last| format!("; its last state is in {}", last.snapshot.id)).unwrap_or_default();
         let stays = directory.map(|path| format!("; {} stays", view::path(&path))).unwrap_or_default();
         context.ui.say(format_args!("Removed {name}{kept}{stays}."));
-        removed.push(json!({ "name": name, "snapshot": last.map(|last| last.id) }));
+        let lacking = last.as_ref().map(|last| last.lacking.as_slice()).unwrap_or_default();
+        view::warn_lacking(context.ui, lacking);
+        removed.push(json!({ "name": name, "snapshot": last.as_ref().map(|last| &last.snapshot.id),
+            "not_captured": view::lacking_json(lacking) }));
     }
     if context.ui.json {
         context.ui.print_json(&json!({ "removed": removed }))?;

@@ -75,7 +75,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     if args.none {
-        return discard::discard(context, &home, &workspace, args.run.as_deref());
+        return discard::discard(context, &home, &workspace, args.run.as_deref(), args.how.yes);
     }
     let record = discard::ephemeral(&home, &workspace, args.run.as_deref())?;
     let draft = draft(context, &workspace, &record, &args)?;
@@ -84,7 +84,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.warn(format_args!("{} goes on, and may see what is applied beneath what it wrote", record.id));
     }
     if !args.apply_hunk.is_empty() {
-        let choices = by_number(&workspace, &draft, &args.apply_hunk)?;
+        let choices = by_number(context, &workspace, &draft, &args.apply_hunk)?;
         return bring(context, &workspace, &draft, &choices, &args.how);
     }
     if wants {
@@ -126,43 +126,67 @@ fn split(text: &str) -> Result<(&str, Vec<usize>)> {
     Ok((path, numbers.ok_or_else(unclear)?))
 }
 
-/// What is chosen if only these hunks are; a path is named from the workspace's root or from here.
-fn by_number(workspace: &Workspace<'_>, draft: &Draft, wanted: &[String]) -> Result<HashMap<Vec<u8>, Choice>> {
+/// What is chosen if only these hunks are.
+fn by_number(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    draft: &Draft,
+    wanted: &[String],
+) -> Result<HashMap<Vec<u8>, Choice>> {
+    let mut numbers: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    for one in wanted {
+        let (path, some) = split(one)?;
+        numbers.entry(context.beneath(workspace, path.as_ref())?).or_default().extend(some);
+    }
     let mut choices = HashMap::new();
     for change in &draft.changes {
-        let mut numbers = Vec::new();
-        for one in wanted {
-            let (path, some) = split(one)?;
-            if change.path == path.as_bytes() || change.path.ends_with(format!("/{path}").as_bytes()) {
-                numbers.extend(some);
-            }
-        }
-        let Some([before, after]) = workspace.texts(draft, &change.path)?.filter(|_| !numbers.is_empty()) else {
-            let is_directory = change
-                .after
-                .as_ref()
-                .is_some_and(|entry| entry.kind.file_type() == belay_session::store::FileType::Dir);
-            if numbers.is_empty() && !is_directory {
-                choices.insert(change.path.clone(), Choice::Leave);
-            }
-            continue;
-        };
-        let hunks = Hunks::of(&before, &after);
-        let groups = hunks.groups();
-        let mut fates = vec![Fate::Left; hunks.runs()];
-        for number in numbers {
-            let group = number.checked_sub(1).and_then(|at| groups.get(at)).ok_or_else(|| {
-                let (path, count) = (view::relative(&change.path), groups.len());
-                Failure::not_found(format!("{path} has no hunk {number}; its hunks are numbered to {count}"))
-                    .untouched()
-            })?;
-            fates[group.clone()].fill(Fate::Taken);
-        }
-        if fates.contains(&Fate::Left) {
-            choices.insert(change.path.clone(), Choice::Content(hunks.with(&fates)));
+        let is_beside = draft.conflicts.iter().any(|conflict| conflict.beside.as_ref() == Some(&change.path));
+        match numbers.remove(&change.path) {
+            Some(numbers) => choices.extend(hunks_of(workspace, draft, change, numbers)?),
+            // The other version of what cannot be merged comes with the file that was asked for.
+            None if is_beside || is_directory(change) => {}
+            None => drop(choices.insert(change.path.clone(), Choice::Leave)),
         }
     }
+    let is_told = |path: &Vec<u8>| {
+        let conflicts = draft.conflicts.iter().map(|conflict| &conflict.path);
+        conflicts.chain(draft.uncaptured.iter().map(|(path, _)| path)).any(|known| known == path)
+    };
+    if let Some(path) = numbers.into_keys().find(|path| !is_told(path)) {
+        let name = view::relative(&path);
+        return Err(Failure::not_found(format!("the workspace already has what was written to {name}")).untouched());
+    }
     Ok(choices)
+}
+
+fn is_directory(change: &Change) -> bool {
+    change.after.as_ref().is_some_and(|entry| entry.kind.file_type() == belay_session::store::FileType::Dir)
+}
+
+/// What becomes of a file of which only these hunks are applied; nothing if those are all.
+fn hunks_of(
+    workspace: &Workspace<'_>,
+    draft: &Draft,
+    change: &Change,
+    numbers: Vec<usize>,
+) -> Result<Option<(Vec<u8>, Choice)>> {
+    let path = view::relative(&change.path);
+    let Some([before, after]) = workspace.texts(draft, &change.path)? else {
+        let failure = Failure::refused(format!("{path} is no text, and has no hunks")).untouched();
+        return Err(failure.hint(format!("`belay review --apply {path}` applies it as a whole")));
+    };
+    let hunks = Hunks::of(&before, &after);
+    let groups = hunks.groups();
+    let mut fates = vec![Fate::Left; hunks.runs()];
+    for number in numbers {
+        let group = number.checked_sub(1).and_then(|at| groups.get(at)).ok_or_else(|| {
+            let count = groups.len();
+            Failure::not_found(format!("{path} has no hunk {number}; its hunks are numbered to {count}")).untouched()
+        })?;
+        fates[group.clone()].fill(Fate::Taken);
+    }
+    let is_partial = fates.contains(&Fate::Left);
+    Ok(is_partial.then(|| (change.path.clone(), Choice::Content(hunks.with(&fates)))))
 }
 
 fn show(
@@ -185,9 +209,12 @@ fn show(
         let changes = changes.collect::<Result<Vec<Value>>>()?;
         let conflicts: Vec<String> = draft.conflicts.iter().map(|one| view::relative(&one.path)).collect();
         let (run, snapshot) = (&record.id, &draft.incoming.theirs.id);
+        let lacking: Vec<_> =
+            draft.uncaptured.iter().filter_map(|(path, reason)| Some((path.clone(), (*reason)?))).collect();
         context
             .ui
-            .print_json(&json!({ "run": run, "snapshot": snapshot, "changes": changes, "conflicts": conflicts }))?;
+            .print_json(&json!({ "run": run, "snapshot": snapshot, "changes": changes, "conflicts": conflicts,
+            "not_captured": view::lacking_json(&lacking) }))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = context.ui.paged();

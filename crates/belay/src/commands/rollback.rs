@@ -18,6 +18,8 @@ use crate::view;
 /// Captures the present first (a safety snapshot), then changes only what differs. What the snapshot did not
 /// capture is never touched. Without SNAP it goes back to the state before the latest run, or else to the last known
 /// state: the newest snapshot, or the one that you went back to since. On a terminal it shows the plan and asks.
+///
+/// Locks of git's (`.git/**/*.lock`) that the snapshot caught and that are gone now do not come back: git would refuse to work.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -147,7 +149,7 @@ pub(crate) fn extract(
     let meter = context.ui.meter("Extracting");
     let applied = workspace.extract(&snapshot, paths, &target, context.work(&meter))?;
     drop(meter);
-    let incomplete = !applied.left.is_empty();
+    let incomplete = applied.left.iter().any(view::is_shortfall);
     if context.ui.json {
         context.ui.print_json(&json!({
             "snapshot": view::snapshot_json(&snapshot),
@@ -157,7 +159,7 @@ pub(crate) fn extract(
         }))?;
     } else {
         context.ui.say(format_args!("Extracting {} to {}... done", snapshot.id, view::path(to)));
-        view::say_left(context.ui, &applied.left);
+        view::say_not_written(context.ui, &applied.left);
     }
     Ok(if incomplete { ExitCode::from(Kind::Incomplete.exit_code()) } else { ExitCode::SUCCESS })
 }

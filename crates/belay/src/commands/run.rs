@@ -321,8 +321,10 @@ pub(crate) fn ended(context: &Context<'_>, workspace: &Workspace<'_>, farewell: 
     if farewell.run.confinement.ephemeral {
         context.ui.say("The workspace is as it was. `belay review` shows what was written, `--apply` applies it.");
     }
-    if workspace.is_layered() {
-        context.ui.say("The workspace is as it was. `belay compare NAME` shows what the fork has, `belay pick NAME` takes it over.");
+    if let Some(fork) = context.fork().filter(|_| workspace.is_layered()) {
+        context.ui.say(format_args!(
+            "The workspace is as it was. `belay compare {fork}` shows what the fork has, `belay pick {fork}` takes it over."
+        ));
     }
     Ok(ExitCode::from(farewell.run.exit_code().unwrap_or(BELAY_FAILED)))
 }

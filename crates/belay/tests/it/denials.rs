@@ -140,7 +140,8 @@ fn many_refusals_are_few_events_and_repeats_are_counted() {
         fs::write(many.join(number.to_string()), "").unwrap();
     }
     let script = "i=0; while [ $i -lt 300 ]; do read x 2>/dev/null < ~/notes/one; i=$((i+1)); done; \
-                  i=0; while [ $i -lt 1200 ]; do read x 2>/dev/null < ~/many/of/them/$i; i=$((i+1)); done; true";
+                  for from in 0 1100; do \
+                  i=$from; while [ $i -lt 1200 ]; do read x 2>/dev/null < ~/many/of/them/$i; i=$((i+1)); done; done; true";
     let ran = watched(&mut world, &[], script);
     assert_eq!(ran.code, 0, "{ran}");
     let all = denied(&mut world);
@@ -154,7 +155,8 @@ fn many_refusals_are_few_events_and_repeats_are_counted() {
     assert_eq!(notes, 300);
     let said = ran.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("999 paths in [BASE]/many/of/them could not be read"), "{ran}");
-    assert!(said.contains("--ro [BASE]/many/of/them allows it") && said.contains("and 201 paths more"), "{ran}");
+    assert!(said.contains("--ro [BASE]/many/of/them allows it"), "{ran}");
+    assert!(said.contains("and 301 more refusals whose paths were too many to record"), "{ran}");
     // The log takes them together too, unless all is wanted.
     let log = world.ok(&["log"]);
     let told = format!("refused 999 times: 999 paths in {} (no such file or directory)", many.display());

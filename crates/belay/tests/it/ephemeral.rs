@@ -66,7 +66,12 @@ fn what_is_discarded_is_gone_but_captured() {
         return;
     }
     let mut world = ephemeral(SCRIPT);
-    let discarded = world.json(&["discard"]);
+    let refused = world.belay(&["discard"]);
+    assert_eq!(refused.code, 4, "{refused}");
+    assert!(refused.stderr.contains("-y") && refused.stderr.contains("belay review"), "{refused}");
+    assert_eq!(world.belay(&["review", "--none"]).code, 4);
+    assert_eq!(world.belay(&["review"]).code, 0, "it is still there");
+    let discarded = world.json(&["discard", "-y"]);
     let snapshot = discarded["snapshot"].as_str().expect("it was captured").to_owned();
     assert_eq!(world.read("code"), "before");
     assert_eq!(world.belay(&["review"]).code, 3);
@@ -244,7 +249,7 @@ fn a_conflict_keeps_both_and_none_discards() {
     assert_eq!(applied.code, 5, "{applied}");
     assert!(world.read("text").starts_with("eins\n"));
     assert!(world.has("new"), "what does not conflict is applied");
-    world.ok(&["review", "--none"]);
+    world.ok(&["review", "--none", "-y"]);
     assert_eq!(world.belay(&["review"]).code, 3);
 }
 
@@ -296,4 +301,145 @@ fn a_reviewer_sees_each_file_and_does_not_miss_a_hook() {
     let git = review["changes"].as_array().unwrap().iter().find(|one| one["path"] == ".git").unwrap();
     let hook = git["within"].as_array().unwrap().iter().find(|one| one["path"] == ".git/hooks/post-checkout");
     assert_eq!(hook.map(|one| one["notable"].clone()), Some("git runs it".into()), "{review}");
+}
+
+/// What a run shuts against everybody, its owner included.
+const SHUT: &str = "echo s > secret; chmod 000 secret; ln secret second; \
+    mkdir -p closed/inner; echo c > closed/inner/file; ln secret closed/third; chmod 000 closed/inner closed; \
+    mkdir listed; echo l > listed/file; chmod 400 listed; chmod 000 dir";
+
+/// Belay as an ordinary user in a workspace of that user's, if there is one here.
+struct Ordinary {
+    user: belay_testkit::OrdinaryUser,
+    home: tempfile::TempDir,
+}
+
+impl Ordinary {
+    fn find() -> Option<Ordinary> {
+        if !has_namespaces() {
+            return None;
+        }
+        let user = belay_testkit::OrdinaryUser::find()?;
+        let home = user.directory();
+        user.copy_of(env!("CARGO_BIN_EXE_belay").as_ref(), home.path());
+        Some(Ordinary { user, home })
+    }
+
+    /// What a script in the workspace says on both streams, and its exit code.
+    fn sh(&self, script: &str) -> (String, i32) {
+        let mut command = self.user.command("sh", self.home.path());
+        let here = self.home.path().display();
+        let script = format!("exec 2>&1; umask 022; mkdir -p ws; cd ws; PATH={here}:$PATH; {script}");
+        command.args(["-c", &script]).current_dir(self.home.path()).stdin(std::process::Stdio::null());
+        let done = command.env("BELAY_HOME", self.home.path().join("kept")).output().expect("sh starts");
+        (String::from_utf8_lossy(&done.stdout).into_owned(), done.status.code().unwrap_or(-1))
+    }
+
+    #[track_caller]
+    fn ok(&self, script: &str) -> String {
+        let (said, code) = self.sh(script);
+        assert_eq!(code, 0, "{script}\n{said}");
+        said
+    }
+}
+
+#[test]
+fn what_a_run_shuts_is_shown_applied_and_kept() {
+    let Some(ordinary) = Ordinary::find() else { return };
+    ordinary.ok("mkdir dir; echo i > dir/inner; echo k > kept");
+    ordinary.ok(&format!("belay run -q --ephemeral -- sh -c '{SHUT}'"));
+    for _ in 0..2 {
+        let shown = ordinary.ok("belay review");
+        for path in ["secret", "second", "closed/inner/file", "closed/third", "listed/file", "dir"] {
+            assert!(shown.contains(path), "{path} is not in\n{shown}");
+        }
+        assert!(!shown.contains("cannot be read"), "{shown}");
+    }
+    ordinary.ok("belay review --all -y");
+    let modes = ordinary
+        .ok("stat -c '%n %a' secret closed listed dir; chmod 700 closed listed dir; stat -c '%n %a' closed/inner");
+    assert_eq!(modes, "secret 0\nclosed 0\nlisted 400\ndir 0\nclosed/inner 0\n");
+    let content = ordinary.ok(
+        "chmod 400 secret; chmod 700 closed/inner; cat secret closed/inner/file closed/third listed/file dir/inner",
+    );
+    assert_eq!(content, "s\nc\ns\nl\ni\n");
+    assert_eq!(ordinary.ok("stat -c %h secret"), "3\n", "they are names of one file");
+}
+
+#[test]
+fn what_a_run_shuts_is_in_the_snapshot_when_it_is_discarded() {
+    let Some(ordinary) = Ordinary::find() else { return };
+    ordinary.ok("mkdir dir; echo i > dir/inner");
+    for shut in [SHUT, "echo s > secret; mkdir -p closed/inner; echo c > closed/inner/file; chmod 000 secret ."] {
+        ordinary.ok(&format!("belay run -q --ephemeral -- sh -c '{shut}'"));
+        let said = ordinary.ok("belay discard -y");
+        assert!(said.contains("it is still in snap_"), "{said}");
+        let snapshot = said.split("still in ").nth(1).unwrap().trim_end().trim_end_matches('.').to_owned();
+        assert_eq!(
+            ordinary.ok(&format!("belay cat {snapshot} secret; belay cat {snapshot} closed/inner/file")),
+            "s\nc\n"
+        );
+        assert_eq!(ordinary.sh("belay review").1, 3, "nothing is left");
+    }
+    assert_eq!(ordinary.ok("cat dir/inner; stat -c %a . dir; ls"), "i\n755\n755\ndir\n", "the workspace is as it was");
+}
+
+#[test]
+fn what_is_shut_in_a_fork_is_named_and_stops_nothing() {
+    let Some(ordinary) = Ordinary::find() else { return };
+    ordinary.ok("mkdir dir; echo i > dir/inner; echo k > kept; belay snapshot -q; belay fork -q a");
+    ordinary.ok(&format!("belay run -q --fork a -- sh -c '{SHUT}; echo open > open'"));
+    let compared = ordinary.ok("belay compare a");
+    assert!(compared.contains("open") && compared.contains("Not compared"), "{compared}");
+    assert!(compared.contains("secret") && compared.contains("closed"), "{compared}");
+    let picked = ordinary.ok("belay pick a -y");
+    assert!(picked.contains("it cannot be read") && picked.contains("secret"), "{picked}");
+    assert_eq!(ordinary.ok("cat open; ls -d secret closed 2>/dev/null || true"), "open\n");
+    ordinary.ok("belay forks; belay run -q --fork a -- true");
+    let removed = ordinary.ok("belay forks rm a -y");
+    let snapshot = removed.split("last state is in ").nth(1).unwrap().trim_end().trim_end_matches('.').to_owned();
+    assert_eq!(ordinary.ok(&format!("belay cat {snapshot} secret; belay cat {snapshot} closed/inner/file")), "s\nc\n");
+}
+
+#[test]
+fn what_no_snapshot_takes_is_told_when_it_goes() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file(".gitignore", "node_modules\n").file("package.json", "{}").file("code", "c");
+    assert!(belay_testkit::git(world.workspace.path()).args(["init", "-q"]).status().is_ok_and(|done| done.success()));
+    world.ok(&[
+        "run",
+        "-q",
+        "--ephemeral",
+        "--",
+        "sh",
+        "-c",
+        "mkdir -p node_modules/x; echo m > node_modules/x/m; echo n > code",
+    ]);
+    let shown = world.belay(&["review"]);
+    assert!(shown.stdout.contains("not brought in") && shown.stdout.contains("node_modules"), "{shown}");
+    let gone = world.belay(&["discard", "-y"]);
+    assert!(gone.stderr.contains("the rest is still in") && gone.stderr.contains("node_modules"), "{gone}");
+}
+
+#[test]
+fn hunks_are_of_the_file_that_is_named_and_no_file_is_named_that_was_not_made() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "1\n").file("sub/a", "1\n").file("bin", "a\0").file("clash", "1\n");
+    let script = "echo 2 > a; echo 2 > sub/a; printf 'b\\0' > bin; echo 2 > clash";
+    world.ok(&["run", "-q", "--ephemeral", "--", "sh", "-c", script]);
+    world.workspace.file("clash", "3\n");
+    let refused = world.belay(&["review", "--apply-hunk", "bin:1", "-y"]);
+    assert!(refused.code == 4 && refused.stderr.contains("--apply bin"), "{refused}");
+    world.ok(&["review", "--apply-hunk", "a:1", "-y"]);
+    assert_eq!((world.read("a").as_str(), world.read("sub/a").as_str()), ("2\n", "1\n"));
+    let clashed = world.belay(&["review", "--apply-hunk", "clash:1", "-y"]);
+    assert_eq!((clashed.code, world.read("clash").as_str()), (5, "3\n"), "{clashed}");
+    let beside = clashed.stderr.split("the other version is ").nth(1).expect("it is named").lines().next().unwrap();
+    assert_eq!(world.read(beside.trim()), "2\n", "{clashed}");
 }

@@ -384,3 +384,69 @@ fn whoever_works_in_a_fork_cannot_take_its_origin_back() {
     }
     assert_eq!(world.read("text"), "precious");
 }
+
+#[test]
+fn what_a_fork_did_is_ascribed_to_its_run_and_every_hint_works() {
+    let Some(mut world) = world() else { return };
+    world.ok(&["fork", "a"]);
+    let ran = world.belay(&["run", "--fork", "a", "--", "sh", "-c", "echo changed > text"]);
+    assert!(ran.stderr.contains("belay --fork a log") && ran.stderr.contains("`belay compare a`"), "{ran}");
+    assert!(!ran.stderr.contains("NAME"), "{ran}");
+    let logged = world.ok(&["--fork", "a", "log"]);
+    assert!(logged.contains("echo changed > text") && logged.contains("text\n"), "{logged}");
+    let blamed = world.ok(&["--fork", "a", "blame", "text"]);
+    assert!(blamed.contains("sh -c") && !blamed.contains("somebody"), "{blamed}");
+    world.ok(&["pick", "a", "-y"]);
+    let blamed = world.ok(&["blame", "text"]);
+    assert!(blamed.contains("the fork a"), "{blamed}");
+    let weighed = world.ok(&["du"]);
+    assert!(weighed.contains("(fork a)") && !weighed.contains("forks/ws_"), "{weighed}");
+
+    world.ok(&["run", "-q", "--ephemeral", "--", "sh", "-c", "echo once > text; echo n > new"]);
+    let logged = world.ok(&["log"]);
+    let run = logged.split_whitespace().next().unwrap().to_owned();
+    assert!(
+        logged.contains(&format!("2 paths written apart from the workspace: `belay review --run {run}`")),
+        "{logged}"
+    );
+    world.ok(&["review", "--run", &run, "--all", "-y"]);
+    let blamed = world.ok(&["blame", "text"]);
+    assert!(blamed.contains(&format!("what {run} wrote")), "{blamed}");
+}
+
+#[test]
+fn what_git_did_in_a_fork_is_no_noise_and_its_commits_can_be_had() {
+    let Some(mut world) = world() else { return };
+    let git = |directory: &Path, words: &str| {
+        let mut command = belay_testkit::git(directory);
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(words.split(' '));
+        let done = command.output().unwrap();
+        assert!(done.status.success(), "git {words}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    };
+    let root = world.workspace.path().to_owned();
+    git(&root, "init -q -b main");
+    git(&root, "add -A");
+    git(&root, "commit -q -m first");
+    world.ok(&["fork", "a"]);
+    in_fork(&mut world, "a", "echo two > text; git -c user.name=a -c user.email=a@b commit -q -a -m second");
+    let compared = world.belay(&["compare", "a", "--name-only"]);
+    assert!(compared.stdout.contains("text\n") && compared.stdout.contains(".git/refs/heads/main"), "{compared}");
+    assert!(!compared.stdout.contains(".git/objects") && compared.stderr.contains("--all shows them"), "{compared}");
+    assert!(world.ok(&["compare", "a", "--name-only", "--all"]).contains(".git/objects/"));
+    git(&root, "commit -q --allow-empty -m other");
+    let picked = world.belay(&["pick", "a", "-y"]);
+    assert_eq!((picked.code, world.read("text").as_str()), (5, "two\n"), "{picked}");
+    let hint = picked.stderr.split("to have its commits here: `").nth(1).expect("a hint");
+    let to = world.workspace.base().join("elsewhere");
+    // The ids in what a test is shown are not the real ones.
+    let real = |word| match word {
+        "DIR" => to.to_str().unwrap(),
+        word if str::starts_with(word, "snap_") => "@latest",
+        word => word,
+    };
+    let words: Vec<&str> = hint.split('`').next().unwrap().split(' ').skip(1).map(real).collect();
+    world.ok(&words);
+    git(&root, &format!("fetch -q {} main", to.display()));
+    assert_eq!(git(&root, "log -1 --format=%s FETCH_HEAD"), "second\n");
+}

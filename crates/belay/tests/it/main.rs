@@ -30,6 +30,7 @@ mod interrupted;
 mod jailed;
 mod keyboard;
 mod large;
+mod left_out;
 mod looking;
 mod loud;
 mod manners;

@@ -138,14 +138,131 @@ fn an_ordinary_user_is_protected_as_well() {
         command.output().expect("sh starts")
     };
     assert!(sh("mkdir -p ws/src && for i in $(seq 400); do echo $i > ws/src/$i; done").status.success());
-    let ran = sh(
-        "cd ws && BELAY_ISOLATION__DELETE_STORM__ACTION=undo \"$BELAY\" run -- sh -c 'rm -rf src; sleep 5; echo > went-on'",
-    );
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert!(said.contains("delete storm"), "{said}");
-    assert!(!workspace.join("went-on").exists(), "{said}");
-    assert_eq!(std::fs::read_dir(workspace.join("src")).unwrap().count(), 400, "{said}");
-    assert_eq!(std::fs::read_to_string(workspace.join("src/7")).unwrap(), "7\n");
+    let plain = std::iter::once("\nfor path in paths: os.unlink(path)");
+    for way in plain.chain(DETOURS.iter().map(|(_, way)| *way)) {
+        std::fs::write(home.path().join("way.py"), detour(way)).unwrap();
+        let ran = sh(
+            "cd ws && echo v > victim && BELAY_ISOLATION__DELETE_STORM__ACTION=undo \"$BELAY\" run -- python3 -c \"$(cat ../way.py)\"",
+        );
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains("delete storm"), "{way}: {said}");
+        assert!(!workspace.join("went-on").exists(), "{way}: {said}");
+        let files = contents(&workspace);
+        let lost: Vec<_> = (1..=400).filter(|number| !files.contains(&format!("{number}\n"))).collect();
+        assert!(lost.is_empty(), "{way}: {lost:?} {said}");
+        assert!(
+            sh("rm -rf ws/src ws/t ws/bin; mkdir ws/src; for i in $(seq 400); do echo $i > ws/src/$i; done")
+                .status
+                .success()
+        );
+        assert_eq!(std::fs::read_to_string(workspace.join("victim")).unwrap(), "v\n");
+    }
+}
+
+/// Ways to empty a directory of files, by one process, that remove none of them under its own name.
+const DETOURS: [(&str, &str); 5] = [
+    (
+        "moved into one directory and removed there",
+        "
+os.mkdir('t')
+for path in paths: os.rename(path, 't/' + path.replace('/', '-'))
+for name in os.listdir('t'): os.unlink('t/' + name)",
+    ),
+    (
+        "moved with their directory and removed there",
+        "
+os.rename('src', 'bin')
+import shutil; shutil.rmtree('bin')",
+    ),
+    (
+        "renamed onto one another, pair by pair, and then removed",
+        "
+for a, b in zip(paths[::2], paths[1::2]): os.rename(a, b)
+for path in paths[1::4]: os.unlink(path)",
+    ),
+    (
+        "renamed onto one file",
+        "
+for path in paths: os.rename(path, 'victim')",
+    ),
+    (
+        "buried by one file that is renamed through all of them",
+        "
+open('x', 'w').close(); last = 'x'
+for path in paths: os.rename(last, path); last = path",
+    ),
+];
+
+fn detour(way: &str) -> String {
+    format!(
+        "import os, time\npaths = sorted(d + '/' + f for d, _, fs in os.walk('src') for f in fs){way}\ntime.sleep(5); open('went-on', 'w')"
+    )
+}
+
+/// What is in the files beneath a directory.
+fn contents(directory: &std::path::Path) -> std::collections::HashSet<String> {
+    let mut found = std::collections::HashSet::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.path().is_dir() {
+            true => found.extend(contents(&entry.path())),
+            false => drop(std::fs::read_to_string(entry.path()).map(|text| found.insert(text))),
+        }
+    }
+    found
+}
+
+#[test]
+fn files_that_are_moved_first_or_buried_by_others_count() {
+    for (what, way) in DETOURS {
+        let mut world = world();
+        world.workspace.file("victim", "v");
+        let mut command = world.command(&["run", "--", "python3", "-c", &detour(way)]);
+        command.env("BELAY_ISOLATION__DELETE_STORM__ACTION", "undo");
+        let ran = world.ran(command);
+        assert!(ran.code != 0 && ran.stderr.contains("delete storm"), "{what}: {ran}");
+        assert!(!world.has("went-on"), "{what}: {ran}");
+        // A file that was only moved is where it was moved to.
+        let files = contents(world.workspace.path());
+        let lost: Vec<usize> = (0..400).filter(|number| !files.contains(&number.to_string())).collect();
+        assert!(lost.is_empty(), "{what}: {lost:?} {ran}");
+        assert_eq!(world.read("victim"), "v", "{what}");
+    }
+}
+
+#[test]
+fn files_that_are_saved_by_a_rename_or_only_moved_are_no_storm() {
+    let mut world = world();
+    let script = "for f in src/*/*.rs; do echo new > $f.tmp; mv $f.tmp $f; done; sleep 0.3; \
+                  mkdir moved; mv src/*/*.rs moved; sleep 0.3; mv moved elsewhere; sleep 0.5";
+    let ran = run_with(&mut world, "undo", script);
+    assert_eq!((ran.code, storms(&mut world).len()), (0, 0), "{ran}");
+    assert_eq!(world.read("elsewhere/3.rs"), "new\n");
+}
+
+#[test]
+fn in_a_directory_that_was_opened_files_that_are_moved_first_or_buried_count_as_well() {
+    if !crate::jailed::has_namespaces() {
+        return;
+    }
+    for (what, way) in DETOURS {
+        let mut world = world();
+        let shared = world.workspace.base().join("shared");
+        std::fs::create_dir_all(shared.join("src")).unwrap();
+        std::fs::write(shared.join("victim"), "v").unwrap();
+        (0..400).for_each(|number| std::fs::write(shared.join(format!("src/{number}")), "").unwrap());
+        let shared = shared.to_str().unwrap().to_owned();
+        let harmless = "cd $0; for f in src/*; do echo n > $f.tmp; mv $f.tmp $f; done; mkdir m; mv src/* m; mv m/* src; rmdir m; sleep 1";
+        let mut command = world.command(&["run", "--rw", &shared, "--", "sh", "-c", harmless, &shared]);
+        command.env("BELAY_ISOLATION__DELETE_STORM__ACTION", "undo");
+        let ran = world.ran(command);
+        assert_eq!((ran.code, storms(&mut world).len()), (0, 0), "{what}: {ran}");
+        let script = format!("import os; os.chdir('{shared}')\n{}", detour(way));
+        let mut command = world.command(&["run", "--rw", &shared, "--", "python3", "-c", &script]);
+        command.env("BELAY_ISOLATION__DELETE_STORM__ACTION", "undo");
+        let ran = world.ran(command);
+        assert!(ran.code != 0 && ran.stderr.contains("delete storm"), "{what}: {ran}");
+        assert!(!std::path::Path::new(&shared).join("went-on").exists(), "{what}: {ran}");
+    }
 }
 
 #[test]

@@ -63,6 +63,10 @@ pub(super) fn print(
             writeln!(out, "{caution}*{caution:#} {note}, after the run, {at}")?;
         }
     }
+    if run.confinement.ephemeral && scope.only.is_none() {
+        let paths = quantity::count(run.totals.paths.unwrap_or(0), "path");
+        writeln!(out, "{dim}{paths} written apart from the workspace: `belay review --run {}`{dim:#}", run.id)?;
+    }
     if tree.hidden(args) {
         writeln!(out, "{dim}what repeats and what is long was left out: `belay log {} --all`{dim:#}", run.id)?;
     }
