@@ -40,6 +40,7 @@ pub use plan::plan;
 pub use steps::{Step, Steps};
 pub use tidy::tidy_up;
 
+pub(crate) use difference::is_privileged;
 use hands::Hands;
 use layout::Layout;
 
@@ -102,6 +103,8 @@ pub enum LeftReason {
     InTheWay,
     /// It changed after the plan was made.
     ChangedSince,
+    /// Whoever asked must not have it changed.
+    Spared,
     /// The user may not do it, or not all of it (devices, owners, some attributes).
     NotPermitted,
     /// The operating system refused, with this error number.

@@ -191,7 +191,7 @@ impl Layer<'_, '_, '_> {
             }
         };
         self.over.work.progress.advance(1, 0);
-        Ok(self.into.put(&path, meta, kind)?)
+        Ok(self.into.put(&path, without_rights(meta), kind)?)
     }
 
     fn blob(&self, id: &GitId) -> Result<(u64, Vec<u8>)> {
@@ -277,6 +277,13 @@ impl Layer<'_, '_, '_> {
         }
         Ok(())
     }
+}
+
+/// What somebody gave to one content, to run as its owner or group or with more than that, no other has.
+fn without_rights(mut meta: Meta) -> Meta {
+    meta.mode &= !0o6000;
+    meta.xattrs.retain(|(key, _)| key != b"security.capability");
+    meta
 }
 
 /// Git knows only whether the owner may execute it; whoever may read it may then do so too.

@@ -80,7 +80,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let printable = |text: &str| escape::printable(text.as_bytes());
+    let printable = escape::harmless;
     let mut out = context.ui.out();
     writeln!(out, "{}: {}", printable(&args.what), printable(&why.decision))?;
     match &why.origin {

@@ -26,6 +26,7 @@ mod inside;
 mod installing;
 mod interrupted;
 mod jailed;
+mod kept_from;
 mod keyboard;
 mod large;
 mod looking;
