@@ -353,9 +353,9 @@ impl Workspace<'_> {
 
     /// Works out what a request means at this moment.
     fn aim(&self, timeline: &Timeline, request: &RewindRequest) -> Result<Aim> {
-        // Neither done nor told what is there.
+        // Neither done nor told what is there; beside others it is left alone.
         let spared = self.guard().spared();
-        if let Some(path) = request.paths.iter().find(|path| spared.contains(path)) {
+        if let Some(path) = request.paths.first().filter(|_| request.paths.iter().all(|path| spared.contains(path))) {
             return Err(Error::KeptFrom { path: printable(path) });
         }
         let mut paths = request.paths.clone();
