@@ -175,6 +175,12 @@ pub enum Error {
         /// Paths of it that come close, made printable.
         nearest: Vec<String>,
     },
+    /// The path is hidden from the run that whoever asks is in, or can only be read there.
+    #[error("this run is kept from {path}, and so is whatever is done for it")]
+    KeptFrom {
+        /// The path, made printable.
+        path: String,
+    },
     /// The path does not lie beneath the workspace.
     #[error("{} is outside the workspace {}", .path.display(), .workspace.display())]
     OutsideWorkspace {

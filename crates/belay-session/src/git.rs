@@ -236,7 +236,7 @@ impl Workspace<'_> {
 
     /// Whether a restore of the ref would change something.
     pub fn differs(&self, from: &FromGit) -> Result<bool> {
-        let plan = self.plan_between(from.present.tree.manifest(), from.tree.manifest(), &[])?;
+        let plan = self.plan_between(from.present.tree.manifest(), from.tree.manifest(), &[], &self.guard())?;
         Ok(!plan.steps.is_empty())
     }
 

@@ -31,6 +31,7 @@ mod fork;
 #[path = "fuzz/tests.rs"]
 mod fuzz;
 mod git;
+mod guard;
 mod history;
 mod home;
 mod identity;
@@ -56,6 +57,7 @@ mod retention;
 mod rollback;
 mod run;
 mod secrets;
+mod shell;
 mod snapshot;
 mod spare;
 mod status;
@@ -84,6 +86,7 @@ pub use eyes::{Eyes, Lookout, Sight};
 pub use forget::{Elsewhere, ErasedRecords, Forget, ForgetReport, NamedInRun};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
+pub use guard::Guard;
 pub use history::{Finds, Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
@@ -104,6 +107,7 @@ pub use run::{
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
     Step, TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
 };
+pub use shell::{is_invisible, shell_word};
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
 pub use timeline::Timeline;

@@ -121,7 +121,7 @@ impl Workspace<'_> {
         let store = self.home.store();
         let (target, safety) =
             (Manifest::read(store, &intent.target.manifest)?, Manifest::read(store, &intent.safety.manifest)?);
-        self.tidy(intent, &self.plan_between(&safety, &target, &intent.paths())?, work)?;
+        self.tidy(intent, &self.plan_between(&safety, &target, &intent.paths(), &intent.guard)?, work)?;
         self.go_on(intent, &target, &safety, work)
     }
 
@@ -135,7 +135,7 @@ impl Workspace<'_> {
         // What the target held cannot be told any more, so neither what is newer than the crash. With another
         // capture of everything that is there, nothing can be lost.
         let captured = self.capture(Look { keep: Some(&safety), ..Look::default() }, work)?;
-        let plan = self.plan_between(&captured.manifest, &safety, &intent.paths())?;
+        let plan = self.plan_between(&captured.manifest, &safety, &intent.paths(), &intent.guard)?;
         self.name_safety(captured, &format!("before reversing {}", intent.operation))?;
         let applied = apply(self.home.store(), &self.writable()?, &plan, &apply_options(intent, OnStop::Half, work))?;
         self.tidy(intent, &plan, work)?;
@@ -146,7 +146,7 @@ impl Workspace<'_> {
     fn go_on(&self, intent: &Intent, goal: &Manifest, other: &Manifest, work: Work<'_>) -> Result<(u64, Vec<Left>)> {
         let store = self.home.store();
         let now = self.look(Look { keep: Some(goal), ..Look::default() }, work)?;
-        let scope = belay_store::Scope::new(intent.paths());
+        let scope = belay_store::Scope::new(intent.paths()).sparing(intent.guard.spared());
         let (view, links) = (now.view(store), now.links(store)?);
         let mut plan = belay_store::plan(view, now.manifest(), &links, goal, &scope, belay_sys::is_root())?;
         let mut left = narrow(&mut plan, View::stored(store), &other.root)?;

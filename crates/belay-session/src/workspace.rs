@@ -15,6 +15,7 @@ use belay_store::{LockMode, Manifest, Progress, Root};
 use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Sight};
+use crate::guard::Guard;
 use crate::home::Home;
 use crate::identity::{Arrival, Index, Place};
 use crate::overlay::Overlay;
@@ -49,6 +50,8 @@ pub struct Workspace<'h> {
     memory: Mutex<Option<Reading>>,
     /// Who sees what changes in it.
     sight: Sight,
+    /// What whoever asks is kept from.
+    guard: Option<Arc<Guard>>,
     /// The records of conversations that were added to.
     pub(crate) notebooks: Mutex<HashMap<String, Notebook>>,
 }
@@ -84,6 +87,7 @@ impl<'h> Workspace<'h> {
             above: None,
             memory: Mutex::default(),
             sight: Sight::default(),
+            guard: None,
             notebooks: Mutex::default(),
         })
     }
@@ -111,6 +115,7 @@ impl<'h> Workspace<'h> {
             above: None,
             memory: Mutex::default(),
             sight: Sight::default(),
+            guard: None,
             notebooks: Mutex::default(),
         })
     }
@@ -118,6 +123,21 @@ impl<'h> Workspace<'h> {
     /// The same, seen by somebody, so that a look at it costs what changed.
     pub fn seen_by(self, sight: Sight) -> Workspace<'h> {
         Workspace { sight, ..self }
+    }
+
+    /// The same for somebody who is kept from some of it: that is not changed, and what is hidden is not told of.
+    pub fn guarded_by(self, guard: Option<Arc<Guard>>) -> Workspace<'h> {
+        Workspace { guard, ..self }
+    }
+
+    /// What whoever asks is kept from.
+    pub(crate) fn guard(&self) -> Guard {
+        self.guard.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Whether whoever asks must not learn of some of it.
+    pub fn hides_something(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.hides())
     }
 
     /// Who sees what changes in it.

@@ -130,7 +130,8 @@ pub struct Captured {
     pub files_read: u64,
     /// Whether a file has another name, here or elsewhere, through which it may be changed.
     pub has_links: bool,
-    /// The names of files that have several, here or elsewhere; those of one file share the first two numbers.
+    /// The names of files that have several, here or elsewhere, or that run as root; those of one file share the first
+    /// two numbers.
     pub linked: Vec<(u64, u64, Vec<u8>)>,
     /// The copy that keeps its content, if it is not in packs.
     pub copy: Option<NativeCopy>,

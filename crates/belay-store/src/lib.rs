@@ -60,6 +60,7 @@ mod planted;
 mod restore;
 mod statcache;
 mod tree;
+mod veil;
 mod verify;
 mod weigh;
 
@@ -67,7 +68,7 @@ pub use assemble::Assembly;
 pub use capture::{
     CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, capture_copy, preview,
 };
-pub use diff::{Change, Changes, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
+pub use diff::{Change, Changes, Rename, Scope, Sides, Spared, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
 pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
@@ -84,6 +85,7 @@ pub use restore::{
     is_between, plan, tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
+pub use veil::{Veiled, veil};
 pub use verify::{Damage, Repair, Stray, VerifyOptions, VerifyReport, Witness, repair, strays, verify};
 pub use weigh::{HeavyPath, Weight, heaviest, weigh};
 

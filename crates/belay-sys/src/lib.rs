@@ -51,7 +51,7 @@ pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
-pub use mounts::mounts_beneath;
+pub use mounts::{Shows, mounts_about, mounts_beneath};
 pub use pidfd::{
     Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_terminal,
 };

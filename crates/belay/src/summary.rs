@@ -1,6 +1,7 @@
 //! What belay says when a run begins and when it has ended.
 
 use belay_session::event::{Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::jail::denied_call;
 use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
 use serde_json::{Value, json};
 
@@ -184,14 +185,13 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     if let Some(why) = &farewell.unrecorded {
         ui.warn(format_args!("the record of the run is not complete: {}", printable(why.as_bytes())));
     }
-    if let Some(first) = farewell.refused.first() {
+    if !farewell.refused.is_empty() {
+        // A file that would run as its owner is refused to several calls, of which this one is as good as any.
+        let known = farewell.refused.iter().find(|call| denied_call(call).is_some());
+        let first = known.map_or("chmod", |call| call.as_str());
         let calls: Vec<String> =
             farewell.refused.iter().take(DEEDS_MAX).map(|call| printable(call.as_bytes())).collect();
-        ui.say(format_args!(
-            "{dim}Refused: {}; `belay why {}` says why{dim:#}",
-            calls.join(", "),
-            printable(first.as_bytes())
-        ));
+        ui.say(format_args!("{dim}Refused: {}; `belay why {}` says why{dim:#}", calls.join(", "), first));
     }
     say_denied(context, farewell);
     say_left(context, run, &farewell.left);

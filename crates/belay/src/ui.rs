@@ -34,6 +34,8 @@ pub(crate) struct Ui {
     pub(crate) quiet: bool,
     color: ColorChoice,
     pager: Option<String>,
+    /// Whether whoever reads this must not learn how large and of which hash a whole tree is: part of it is hidden.
+    pub(crate) veils: bool,
 }
 
 impl Ui {
@@ -41,19 +43,24 @@ impl Ui {
     pub(crate) fn new(json: bool, quiet: bool, color: ColorChoice, pager: Option<String>) -> Ui {
         // Everything downstream (anstream, clap) asks this one switch.
         color.write_global();
-        Ui { json, quiet, color, pager }
+        Ui { json, quiet, color, pager, veils: false }
+    }
+
+    /// The same for somebody from whom part of the workspace is hidden.
+    pub(crate) fn veiling(self, veils: bool) -> Ui {
+        Ui { veils, ..self }
     }
 
     /// Standard output, buffered.
     pub(crate) fn out(&self) -> Out {
-        Out::plain(self.color)
+        Out::plain(self.color).veiling(self.veils)
     }
 
     /// Standard output through the pager, when it is a terminal and text is wanted.
     pub(crate) fn paged(&self) -> Out {
         match &self.pager {
             Some(command) if !self.json && io::stdout().is_terminal() => Out::through(command, self.color),
-            _ => Out::plain(self.color),
+            _ => self.out(),
         }
     }
 

@@ -25,6 +25,7 @@ pub(super) fn create(call: &Call<'_>) -> Result<Reply> {
 
 fn created(call: &Call<'_>, snapshot: &Snapshot) -> Result<Reply> {
     let (available, max) = call.workspace.manual_slots()?;
+    let snapshot = &call.workspace.as_told(snapshot)?;
     let mut reply = made(snapshot, available);
     reply.text = format!("created {}; {available} of {max} manual slots are free", described(snapshot));
     Ok(with_gaps(call, reply, snapshot))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use belay_session::store::{Change, Entry, FileType, Kind as EntryKind, Scope};
+use belay_session::store::{Change, Entry, FileType, Hash, Kind as EntryKind, Scope};
 use belay_session::{Kind, Snapshot, VersionState, Workspace};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -39,7 +39,9 @@ pub(super) fn list(call: &Call<'_>) -> Result<Reply> {
 }
 
 fn listed(workspace: &Workspace<'_>, snapshot: &Snapshot, before: Option<&Snapshot>, now: Timestamp) -> Result<Item> {
-    let (name, hash) = (name_of(snapshot), snapshot.root.to_hex());
+    // One that is damaged stands in the list all the same, but its hash would tell of what is hidden.
+    let told = workspace.as_told(snapshot).unwrap_or_else(|_| Snapshot { root: Hash([0; 32]), ..snapshot.clone() });
+    let (name, hash) = (name_of(snapshot), told.root.to_hex());
     let origin = match snapshot.origin {
         belay_session::Origin::Auto => "auto",
         belay_session::Origin::Manual => "manual",

@@ -57,6 +57,7 @@ fn intent() -> Intent {
         target: named("snap_target"),
         safety: named("snap_safety"),
         paths: vec![PathText::from(&b"a\xff"[..])],
+        guard: crate::guard::Guard::default(),
         exact_times: true,
         begun_at: at(1),
     }

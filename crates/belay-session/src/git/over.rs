@@ -212,7 +212,7 @@ impl Layer<'_, '_, '_> {
             }
         };
         self.over.work.progress.advance(1, 0);
-        Ok(self.into.put(&path, meta, kind)?)
+        Ok(self.into.put(&path, without_rights(meta), kind)?)
     }
 
     fn blob(&self, id: &GitId) -> Result<(u64, Vec<u8>)> {
@@ -306,6 +306,13 @@ fn literal(path: &[u8]) -> Option<String> {
     let path = std::str::from_utf8(path).ok().filter(|path| !path.contains(char::is_control))?;
     let escape = |c: char| if c.is_alphanumeric() || "/._-".contains(c) { vec![c] } else { vec!['\\', c] };
     Some(format!("/{}", path.chars().flat_map(escape).collect::<String>()))
+}
+
+/// What somebody gave to one content, to run as its owner or group or with more than that, no other has.
+fn without_rights(mut meta: Meta) -> Meta {
+    meta.mode &= !0o6000;
+    meta.xattrs.retain(|(key, _)| key != b"security.capability");
+    meta
 }
 
 /// Git knows only whether the owner may execute it; whoever may read it may then do so too.

@@ -1,6 +1,7 @@
 //! The supervisor: what it holds, and the loop over what wakes it.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -69,6 +70,10 @@ pub(super) struct Supervisor<'w> {
     pub(super) outskirts: Outskirts,
     pub(super) commands: Commands,
     pub(super) mending: Option<Mending>,
+    /// Paths that the command must not make, and no jail can keep it from making.
+    pub(super) unmade: Vec<PathBuf>,
+    /// How often one of them was put aside.
+    pub(super) put_aside: usize,
     /// Names of the workspace before the run, of files that may have others elsewhere.
     pub(super) linked: super::links::Names,
     pub(super) denials: Option<Watch>,
@@ -142,6 +147,8 @@ impl<'w> Supervisor<'w> {
             outskirts: Outskirts::new(workspace.settings()),
             commands: Commands::default(),
             mending: None,
+            unmade: Vec::new(),
+            put_aside: 0,
             linked: super::links::Names::default(),
             denials: None,
             denials_by_kernel: None,
@@ -246,6 +253,7 @@ impl<'w> Supervisor<'w> {
             self.reap();
         }
         self.mend_covers(false);
+        self.put_aside_made();
         self.watch_denials();
         self.watch_deletions();
         self.watch_outside();
@@ -519,6 +527,7 @@ impl<'w> Supervisor<'w> {
             self.kill();
             self.reap();
         }
+        self.put_aside_made();
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }

@@ -280,9 +280,9 @@ impl Hand<'_> {
         }
     }
 
-    /// Remembers a path whose inode has other names.
+    /// Remembers a path whose inode has other names, or runs as root: whoever confines a program looks at both.
     pub(super) fn note_linked(&mut self, path: &[u8], stat: &Stat) {
-        if stat.nlink > 1 && stat.file_type != FileType::Dir {
+        if (stat.nlink > 1 || stat.runs_as_root()) && stat.file_type != FileType::Dir {
             self.findings.linked.push(Linked { dev: self.job.device(stat), ino: stat.ino, path: path.to_vec() });
         }
     }

@@ -168,11 +168,14 @@ fn list(context: &Context<'_>, workspace: &Workspace<'_>, args: &ListArgs) -> Re
     }
     let timeline = workspace.timeline()?;
     let of_type = |snapshot: &&Snapshot| args.kind.as_deref().is_none_or(|kind| snapshot.kind.name() == kind);
-    let mut shown: Vec<&Snapshot> = timeline.snapshots().iter().filter(of_type).collect();
+    let mut shown: Vec<Snapshot> = timeline.snapshots().iter().filter(of_type).cloned().collect();
+    if context.ui.veils {
+        shown.iter_mut().for_each(|snapshot| (snapshot.bytes, snapshot.size_delta) = (0, 0));
+    }
     let hidden = args.limit.map_or(0, |limit| shown.len().saturating_sub(limit));
     shown.drain(..hidden);
     if context.ui.json {
-        let snapshots: Vec<_> = shown.iter().map(|snapshot| view::snapshot_json(snapshot)).collect();
+        let snapshots: Vec<_> = shown.iter().map(view::snapshot_json).collect();
         let path = workspace.path().to_string_lossy();
         return context.ui.print_json(&json!({ "workspace": workspace.id(), "path": path, "snapshots": snapshots }));
     }
@@ -244,7 +247,7 @@ fn footer(timeline: &Timeline, shown: usize) -> String {
     }
 }
 
-fn write_table(out: &mut dyn Write, shown: &[&Snapshot], long: bool, now: Timestamp) -> Result<()> {
+fn write_table(out: &mut dyn Write, shown: &[Snapshot], long: bool, now: Timestamp) -> Result<()> {
     const SHORT: &[&str] = &["ID", "TYPE", "SIZE", "CREATED", "CP", "LABEL", "FOR"];
     const LONG: &[&str] =
         &["NUMBER", "ID", "TYPE", "SIZE", "CREATED", "CP", "FILES", "BYTES", "LABEL", "FOR", "DESCRIPTION"];

@@ -76,7 +76,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let is_all = status.uncaptured.is_empty() && unguarded(&status).is_none();
     write_unprotected(&mut out, &status.unprotected, is_all, lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
-    write_budget(&mut out, &status.budget)?;
+    // How much a store grows tells somebody who guesses whether it holds what he wrote already.
+    if !context.ui.veils {
+        write_budget(&mut out, &status.budget)?;
+    }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }

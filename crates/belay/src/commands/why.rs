@@ -82,7 +82,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let printable = |text: &str| escape::printable(text.as_bytes());
+    let printable = escape::harmless;
     let mut out = context.ui.out();
     let kind = if taken_for == "path" { String::new() } else { format!(" ({taken_for})") };
     writeln!(out, "{}{kind}: {}", printable(&args.what), printable(&why.decision))?;

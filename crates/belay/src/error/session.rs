@@ -97,6 +97,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
         }
+        Error::KeptFrom { .. } => failure.hint("whoever started the run can do it"),
         Error::InsideHome { .. } => failure.hint("name a directory somewhere else"),
         Error::UnknownSnapshot { name, nearest } if !nearest.is_empty() => {
             let failure = failure.nearest(nearest);

@@ -28,6 +28,7 @@ mod installing;
 mod installing_beside;
 mod interrupted;
 mod jailed;
+mod kept_from;
 mod keyboard;
 mod large;
 mod left_out;
