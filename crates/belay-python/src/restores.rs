@@ -3,11 +3,13 @@
 //! A restore is written down before it begins, with the newest moment in each directory's timeline: what was rewound after that
 //! is the restore's doing, whether it ended or was killed.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use belay_session::store::Disk;
-use belay_session::{PathText, RewindKind, Workspace};
+use belay_session::{PathText, RewindKind, Rewound, Workspace};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -32,26 +34,30 @@ pub(crate) struct Restore {
 pub(crate) struct Mark {
     path: PathText,
     since: Option<Timestamp>,
+    /// The snapshot that it was to be restored to.
+    to: String,
 }
 
 impl Mark {
-    pub(crate) fn now(path: &Path, workspace: &Workspace<'_>) -> Result<Mark> {
+    pub(crate) fn now(path: &Path, workspace: &Workspace<'_>, to: &str) -> Result<Mark> {
         let timeline = workspace.timeline()?;
         let snapshots = timeline.snapshots().iter().map(|snapshot| snapshot.created_at);
         let since = snapshots.chain(timeline.rewinds().iter().map(|rewind| rewind.at)).max();
-        Ok(Mark { path: PathText::from(std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str())), since })
+        Ok(Mark { path: PathText::from(path.as_os_str().as_bytes()), since, to: to.to_owned() })
     }
 
     pub(crate) fn path(&self) -> PathBuf {
-        PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(self.path.bytes()))
+        PathBuf::from(OsStr::from_bytes(self.path.bytes()))
     }
 
     /// The snapshot of what was there before the restore, if that changed anything there.
     pub(crate) fn before(&self, workspace: &Workspace<'_>) -> Result<Option<String>> {
         let timeline = workspace.timeline()?;
-        let is_its =
-            |at: Timestamp, kind: RewindKind| kind == RewindKind::Rollback && self.since.is_none_or(|since| at > since);
-        let first = timeline.rewinds().iter().find(|rewind| is_its(rewind.at, rewind.kind));
+        let is_its = |rewind: &&Rewound| {
+            let is_later = self.since.is_none_or(|since| rewind.at > since);
+            is_later && rewind.kind == RewindKind::Rollback && rewind.to == self.to
+        };
+        let first = timeline.rewinds().iter().find(is_its);
         Ok(first.map(|rewind| rewind.from.clone()))
     }
 }

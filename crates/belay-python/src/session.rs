@@ -184,9 +184,9 @@ impl Session {
         let targets = self.targets(number)?;
         let mut made = Vec::new();
         let mut roots = Vec::new();
-        for (path, _) in &targets {
+        for (path, root) in &targets {
             made.push(make_again(path)?);
-            roots.push(Mark::now(path, &self.workspace(path)?)?);
+            roots.push(Mark::now(path, &self.workspace(path)?, &root.snapshot)?);
         }
         let mut restores = Restores::read(self.disk())?;
         restores.push(Restore { roots });
@@ -212,7 +212,8 @@ impl Session {
         let mut restores = Restores::read(self.disk())?;
         let last = restores.last().cloned().ok_or(SessionError::NothingTo("undo"))?;
         let mut all = Vec::new();
-        for mark in &last.roots {
+        // Backwards, because one may lie in another that was restored before it.
+        for mark in last.roots.iter().rev() {
             let path = mark.path();
             if !self.tracked.contains(&path) {
                 continue;

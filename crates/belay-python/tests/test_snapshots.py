@@ -150,6 +150,20 @@ def test_undo_of_several_directories_brings_all_of_them_back(tmp_path):
     assert [(root / "file").read_text() for root in roots] == ["work", "work"]
 
 
+def test_undo_of_directories_that_lie_in_each_other(tmp_path):
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (outer / "file").write_text("0")
+    (inner / "file").write_text("0")
+    manager = belay.SnapshotManager(tmp_path / "session", [str(outer), str(inner)])
+    manager.create_baseline()
+    (outer / "file").write_text("work")
+    (inner / "file").write_text("work")
+    manager.restore_to(0)
+    manager.undo()
+    assert [(outer / "file").read_text(), (inner / "file").read_text()] == ["work", "work"]
+
+
 def test_the_preview_of_a_restore_is_what_it_does(manager, tracked):
     (tracked / "shut").mkdir()
     (tracked / "shut" / "file").write_text("1")

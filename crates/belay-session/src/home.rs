@@ -170,15 +170,20 @@ impl Home {
         // While the other's is held, nothing that is copied here goes.
         let lock = format!("workspaces/{}/lock", was.id);
         let held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-        Timeline::read(self.disk(), &timeline_name(&was.id))?.until(until).rewrite(self.disk(), &timeline_name(&id))?;
+        let timeline = Timeline::read(self.disk(), &timeline_name(&was.id))?.until(until);
+        let mut copied = Ok(());
         Index::update(self.disk(), |index| match recognise(&index.known, &place, &Place::look) {
             // Another process was faster.
             Some((identity, _)) => {
                 id = identity.id.clone();
                 None
             }
-            None => Some(Identity::new(id.clone(), &place, was.created_at)),
+            None => {
+                copied = timeline.rewrite(self.disk(), &timeline_name(&id));
+                copied.is_ok().then(|| Identity::new(id.clone(), &place, was.created_at))
+            }
         })?;
+        copied?;
         drop(held);
         self.follow(&arrival, &place)?;
         Workspace::open(self, id, place, arrival, sources)
