@@ -224,7 +224,7 @@ impl Workspace<'_> {
         let mtime = mtime.unwrap_or(MtimePolicy::Fresh);
         let aim = Aim { kind: RewindKind::Pick, target, manifest, paths: paths_of(&merged.edits), mtime };
         let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths, &self.guard())?;
-        tell(Stage::Restoring(&aim.target));
+        tell(Stage::Restoring(&plan));
         let applied = self.carry_out(&aim, &safety, &plan, work, None)?;
         tell(Stage::Restored);
         let left = plan.left.into_iter().chain(applied.left).collect();

@@ -95,7 +95,7 @@ impl Workspace<'_> {
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
         let aim = Aim { kind: RewindKind::Revert, target, manifest, paths: paths_of(&merged.edits), mtime };
         let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths, &self.guard())?;
-        tell(Stage::Restoring(&aim.target));
+        tell(Stage::Restoring(&plan));
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
         let outcome = outcome(aim, safety, plan.left, applied, recovered);

@@ -22,7 +22,7 @@ mod refs;
 mod tests;
 mod tree;
 
-use belay_store::{Assembly, Coverage, Filter, Hash, Ignored, Lock, Manifest, Time, View};
+use belay_store::{Assembled, Assembly, Coverage, Filter, Hash, Ignored, Lock, Manifest, Time, View};
 use jiff::Timestamp;
 
 pub use config::excludes_file;
@@ -227,7 +227,7 @@ impl Workspace<'_> {
         // What is captured before a restore by the same rules then says of these, too, whether they were there.
         filter.force_include.extend(said.forced);
         coverage.gaps.sort();
-        let (key, manifest) = assembly.finish(&filter, &coverage)?;
+        let Assembled { key, manifest, .. } = assembly.finish(&filter, &coverage)?;
         let (stored_bytes, held) = batch.finish()?;
         let format = repository.objects.format();
         let (tree, present) = (Tree::stored(manifest).named_by(format), present.named_by(format));

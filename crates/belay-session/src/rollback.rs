@@ -6,13 +6,15 @@
 
 mod opening;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_store::{
-    Applied, ApplyOptions, Captured, Coverage, Faults, GapKind, Left, LeftReason, Lock, LockMode, Manifest,
-    MtimePolicy, OnStop, Plan, Scope, Step, View, apply, extract, plan, tidy_up,
+    Applied, ApplyOptions, Captured, Change, Coverage, Entry, Faults, GapKind, Kind as EntryKind, Left, LeftReason,
+    Links, Lock, LockMode, Manifest, MtimePolicy, Node, OnStop, Plan, Scope, Sides, Step, Store, View, apply, diff,
+    extract, plan, tidy_up,
 };
 use jiff::Timestamp;
 
@@ -20,6 +22,7 @@ use self::opening::Opening;
 use crate::budget::Spared;
 use crate::error::{Error, Result};
 use crate::guard::Guard;
+use crate::home::Home;
 use crate::intent::{Intent, Named};
 use crate::present::Tree;
 use crate::record::{Kind, Origin, PathText, Record, RewindKind, Rewound, Snapshot};
@@ -73,8 +76,8 @@ pub enum Stage<'a> {
     Capturing,
     /// The present is captured.
     Captured(&'a Snapshot),
-    /// The files are being swapped.
-    Restoring(&'a Snapshot),
+    /// The files are being swapped as planned.
+    Restoring(&'a Plan),
     /// The files were swapped.
     Restored,
 }
@@ -186,7 +189,7 @@ impl Workspace<'_> {
             false => self.name_shut(captured, &opening, &why)?,
         };
         tell(Stage::Captured(&safety));
-        tell(Stage::Restoring(&aim.target));
+        tell(Stage::Restoring(&plan));
         let applied = self.carry_out_opened(&aim, &safety, &plan, opening, (work, faults))?;
         tell(Stage::Restored);
         let left = plan.left.into_iter().chain(applied.left).collect();
@@ -436,6 +439,39 @@ fn tell_hidden(plan: &mut Plan, guard: &Guard, scope: &Scope, trees: [(View<'_>,
         plan.left.extend(is_there.then_some(Left { path, reason: LeftReason::Spared }));
     }
     Ok(())
+}
+
+impl Home {
+    /// What a rollback to the tree would do in a directory that is empty, such as one that has to be made again.
+    pub fn plan_anew(&self, target: &Manifest) -> Result<Plan> {
+        with_nothing(self.store(), target, |view, now| {
+            let (now, scope) = (Manifest { root: now.clone(), links: None, ..target.clone() }, Scope::default());
+            Ok(plan(view, &now, &Links::default(), target, &scope, belay_sys::is_root())?)
+        })
+    }
+
+    /// What differs from the tree if all of it is gone.
+    pub fn changes_when_gone(&self, tree: &Manifest) -> Result<Vec<Change>> {
+        with_nothing(self.store(), tree, |after, after_root| {
+            let before = View::stored(self.store());
+            let sides = Sides { before, before_root: &tree.root, after, after_root };
+            let mut changes = Vec::new();
+            diff(&sides, &Scope::default(), &mut |change| {
+                changes.push(change);
+                Ok(())
+            })?;
+            Ok(changes)
+        })
+    }
+}
+
+/// Calls `use_it` with the directory as it would be without anything in it.
+fn with_nothing<T>(store: &Store, tree: &Manifest, use_it: impl FnOnce(View<'_>, &Entry) -> Result<T>) -> Result<T> {
+    let empty = Arc::new(Node::default());
+    let (node, identity) = (store.algorithm().hash(&empty.encode()), empty.identity(store.algorithm()));
+    let nodes = HashMap::from([(node, empty)]);
+    let nothing = Entry { kind: EntryKind::Dir { node, identity, files: 0, bytes: 0 }, ..tree.root.clone() };
+    use_it(View::with_unwritten(store, &nodes), &nothing)
 }
 
 fn printable(path: &[u8]) -> String {

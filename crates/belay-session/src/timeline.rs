@@ -180,6 +180,13 @@ impl Timeline {
         self.rewinds.iter_mut().for_each(&mut rewind);
     }
 
+    /// The same as it was at a moment, but for what was deleted since.
+    pub(crate) fn until(mut self, moment: Timestamp) -> Timeline {
+        self.snapshots.retain(|snapshot| snapshot.created_at <= moment);
+        self.rewinds.retain(|rewind| rewind.at <= moment);
+        self
+    }
+
     /// What a log tells.
     fn of(log: &Log, name: &str) -> Result<Timeline> {
         let mut timeline = Timeline::default();

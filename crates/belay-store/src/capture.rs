@@ -11,6 +11,7 @@ mod links;
 mod patch;
 mod share;
 mod sqlite;
+mod together;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_sys::{Root, Time};
 
-pub(crate) use self::file::cut_chunk;
+pub(crate) use self::file::{cut_chunk, packing_of};
 use self::hand::{Findings, Job};
 use crate::disk::{Disk, Lock};
 use crate::error::{Error, Result};

@@ -64,14 +64,14 @@ mod veil;
 mod verify;
 mod weigh;
 
-pub use assemble::Assembly;
+pub use assemble::{Assembled, Assembly};
 pub use capture::{
     CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, capture_copy, preview,
 };
 pub use diff::{Change, Changes, Rename, Scope, Sides, Spared, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
-pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
+pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, KEPT_BESIDE, Regenerable, Rules, Verdict};
 pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget, with_modes};

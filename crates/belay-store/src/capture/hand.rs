@@ -42,6 +42,8 @@ pub(super) struct Job<'a> {
     pub(super) copier: Option<(&'a str, &'a dyn Copier)>,
     /// The device of the root, and the one that it stands for.
     stands_for: Option<(u64, u64)>,
+    /// The number of a file's blocks does not tell whether it has holes.
+    pub(super) allocates_ahead: bool,
     entries: AtomicU64,
     /// What was read of files that have other names.
     twins: Mutex<HashMap<(u64, u64), Twin>>,
@@ -74,7 +76,21 @@ impl<'a> Job<'a> {
             None => None,
         };
         let (entries, twins) = (AtomicU64::new(0), Mutex::default());
-        Ok(Job { store, options, batch, cache, judge, root, threads, copier, stands_for, entries, twins })
+        let allocates_ahead = root.file_system().map_or(true, |system| system.allocates_ahead());
+        Ok(Job {
+            store,
+            options,
+            batch,
+            cache,
+            judge,
+            root,
+            threads,
+            copier,
+            stands_for,
+            allocates_ahead,
+            entries,
+            twins,
+        })
     }
 
     /// The content of a file that was read by another of its names and is as it was then.
