@@ -305,7 +305,8 @@ mod tests {
     #[test]
     fn what_leaves_and_arrives_under_its_name_has_moved() {
         let mut world = World::new(&["a", "b"]);
-        (world.now.remove("a"), world.now.insert("t/a".into()));
+        world.now.remove("a");
+        world.now.insert("t/a".into());
         world.tell(Action::Created, "t/a", None);
         world.tell(Action::Renamed, "a", None);
         assert!(world.lost().is_empty());

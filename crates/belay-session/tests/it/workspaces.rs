@@ -115,13 +115,13 @@ fn a_moved_workspace_finds_its_history_after_another_directory_took_its_place() 
     let later = bed.snap();
     let workspace = bed.open_at(&aside);
     assert_eq!(*workspace.arrival(), Arrival::Moved { from: bed.ws.path().to_path_buf() });
-    assert_eq!(workspace.timeline().unwrap().snapshots(), [snapshot.clone()]);
+    assert_eq!(workspace.timeline().unwrap().snapshots(), std::slice::from_ref(&snapshot));
     assert_ne!(workspace.id(), bed.open().id());
     assert_eq!(bed.ids(), [snapshot.id.clone(), later.id]);
     // Each goes its own way from now on.
     fs::write(aside.join("a"), "2").unwrap();
     assert_eq!(bed.home.create(&aside, Consent::default(), &bed.sources).unwrap().id(), workspace.id());
-    bed.open().delete(&[snapshot.id.clone()]).unwrap();
+    bed.open().delete(std::slice::from_ref(&snapshot.id)).unwrap();
     bed.home.gc(false).unwrap();
     let goal = belay_session::Goal::To(Some(snapshot.id));
     bed.open_at(&aside).rewind(&crate::bed::request(goal, &[]), work(), &mut |_| {}).unwrap();

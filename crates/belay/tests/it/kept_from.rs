@@ -33,11 +33,11 @@ fn jailed(world: &mut World, flags: &[&str], script: &str) -> Ran {
 }
 
 fn names_of(world: &World, path: &str) -> u64 {
-    fs::metadata(world.workspace.join(path)).unwrap().nlink()
+    fs::metadata(world.workspace.join(path)).expect("the file is there").nlink()
 }
 
 fn inode(world: &World, path: &str) -> u64 {
-    fs::metadata(world.workspace.join(path)).unwrap().ino()
+    fs::metadata(world.workspace.join(path)).expect("the file is there").ino()
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn git(world: &World, words: &str) -> String {
         .arg(format!("git {words}"))
         .current_dir(world.workspace.path())
         .env("HOME", world.workspace.base());
-    let said = command.output().unwrap();
+    let said = command.output().expect("the command starts");
     assert!(said.status.success(), "git {words}: {}", String::from_utf8_lossy(&said.stderr));
     String::from_utf8_lossy(&said.stdout).into_owned()
 }

@@ -92,7 +92,7 @@ fn a_watch_names_the_command_that_changed_a_file_where_the_kernel_names_its_proc
 
 /// The process that supervises the only run.
 fn supervisor(world: &World) -> u32 {
-    records(world)[0]["supervisor"]["pid"].as_u64().unwrap() as u32
+    records(world)[0]["supervisor"]["pid"].as_u64().expect("a record names its supervisor") as u32
 }
 
 #[test]
@@ -114,7 +114,8 @@ fn whoever_supervises_what_nobody_can_find_any_more_ends_and_leaves_nothing() {
     world.workspace.file("a", "a");
     world.ok(&["run", "-q", "--isolation", "none", "--detach", "--", "sleep", "600"]);
     let run = records(&world).remove(0);
-    let (pid, child) = (supervisor(&world), run["child"]["pid"].as_u64().unwrap() as u32);
+    let (pid, child) =
+        (supervisor(&world), run["child"]["pid"].as_u64().expect("a record names its supervisor") as u32);
     std::fs::remove_dir_all(world.workspace.home()).unwrap();
     until("the supervisor has ended", || !is_alive(pid) && !is_alive(child));
     assert!(!world.workspace.home().exists());
