@@ -369,6 +369,11 @@ pub(crate) fn read_only(path: &Path) -> Result<Step> {
     Ok(Step::Cover { from: to.clone(), to, attributes: READ_ONLY })
 }
 
+/// The step that hides a file of a tree.
+pub(crate) fn hidden(path: &Path) -> Result<Step> {
+    Ok(Step::Cover { from: plain(HIDDEN_FILE), to: relative(path)?, attributes: READ_ONLY })
+}
+
 /// The step that keeps a directory of a writable tree in its place, writable as before.
 pub(crate) fn writable_again(path: &Path) -> Result<Step> {
     let to = relative(path)?;

@@ -89,9 +89,13 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
             .iter()
             .map(|path| format!("{} is not there, so it cannot be protected from being made", path.display())),
     );
-    degraded.extend(layout.planted.iter().map(|(path, link)| {
-        let (path, link) = (path.display(), link.display());
-        format!("{path}: no rule counts there, because {link} is a link that a confined command could have made; name what it leads to")
+    degraded.extend(layout.planted.iter().map(|planted| {
+        let (path, link) = (planted.path.display(), planted.link.display());
+        let made = format!("{link} is a link that a confined command could have made");
+        match planted.narrows {
+            true => format!("{path}: the rule counts for what it leads to and not for the link, because {made}"),
+            false => format!("{path}: no rule counts there, because {made}; name what it leads to"),
+        }
     }));
     let name = String::from_utf8_lossy(launch.argv.first().map_or(b"", Vec::as_slice)).into_owned();
     let mut recipe = prepare(launch)?;
@@ -423,8 +427,9 @@ impl Held {
         self.covers.take()
     }
 
-    /// Makes files read-only that lie in trees which it may write; only a jail with a root of its own can.
-    pub fn guard(&mut self, files: &[PathBuf]) -> Result<()> {
+    /// Makes files and directories read-only, or hides files, that lie in trees which it may write; only a jail with a
+    /// root of its own can.
+    pub fn guard(&mut self, files: &[(PathBuf, Access)]) -> Result<()> {
         if !files.is_empty() && self.layers.contains(&Layer::Namespaces) {
             self.covers = Some(Covers::with(self.covers.take(), &self.layout, &self.program, files)?);
         }

@@ -13,7 +13,7 @@ use belay_sys::{Door, HeldProgram, Namespaces, Recipe, Step, hold_sandboxed};
 
 use crate::compose;
 use crate::error::{Error, Result};
-use crate::places::Layout;
+use crate::places::{Layout, Place};
 use crate::policy::Access;
 
 /// Paths that are guarded beyond what the policy says are looked at so many at a time.
@@ -42,7 +42,11 @@ impl Covers {
     /// Those of a program that is held; none if nothing can be taken away.
     pub(crate) fn of(layout: &Layout, program: &HeldProgram) -> Result<Option<Covers>> {
         let (mut steps, mut seen) = (vec![Step::OpenRoot], Vec::new());
-        for place in &layout.places {
+        // The innermost first: whoever opened a directory while it was not covered looks past what is laid over it, and
+        // so all that it holds is covered in there before, which the cover of the directory then takes along.
+        let mut places: Vec<&Place> = layout.places.iter().collect();
+        places.sort_by_key(|place| std::cmp::Reverse(place.path.components().count()));
+        for place in places {
             if let Some(step) = compose::cover(place)? {
                 steps.push(step);
                 seen.push((place.path.clone(), known(&place.path)));
@@ -54,13 +58,13 @@ impl Covers {
         Ok(Some(Covers { recipe: entering(program, steps)?, seen, guarded: Vec::new(), next: 0 }))
     }
 
-    /// Those of a program that is held, and these files and directories of a tree that it may write: they can only be
-    /// read from now on.
+    /// Those of a program that is held, and these files and directories of a tree that it may write: from now on they can
+    /// only be read, or if they are files not at all.
     pub(crate) fn with(
         covers: Option<Covers>,
         layout: &Layout,
         program: &HeldProgram,
-        paths: &[PathBuf],
+        paths: &[(PathBuf, Access)],
     ) -> Result<Covers> {
         let mut covers = match covers {
             Some(covers) => covers,
@@ -71,27 +75,39 @@ impl Covers {
         };
         // A directory before what lies beneath it, which it covers as well: once something in it is mounted it would
         // seem to be covered itself.
-        let mut paths: Vec<&PathBuf> = paths.iter().collect();
-        paths.sort_by_key(|path| (path.components().count(), *path));
+        let mut paths: Vec<(&PathBuf, Access)> = paths.iter().map(|(path, access)| (path, *access)).collect();
+        paths.sort_by_key(|(path, _)| (path.components().count(), *path));
         let (mut closed, mut pinned) = (HashSet::new(), HashSet::new());
         let places: HashMap<&Path, Access> =
             layout.places.iter().map(|place| (place.path.as_path(), place.access)).collect();
         pinned.extend(places.keys().copied());
-        for path in paths {
-            // What cannot be written anyway needs no cover.
-            let access = path.ancestors().find_map(|above| places.get(above));
-            if access != Some(&Access::Write) || path.ancestors().any(|above| closed.contains(above)) {
+        for (path, wanted) in paths {
+            // What cannot be written anyway needs no cover, and what cannot be seen anyway no mask.
+            let around = path.ancestors().find_map(|above| places.get(above));
+            let is_open = match wanted {
+                Access::Hidden => matches!(around, Some(Access::Write | Access::Private | Access::Read)),
+                _ => around == Some(&Access::Write) && !path.ancestors().any(|above| closed.contains(above)),
+            };
+            if !is_open {
                 continue;
             }
-            let around = |directory: &&Path| !pinned.contains(*directory);
-            let mut pins: Vec<&Path> = path.ancestors().skip(1).take_while(around).collect();
+            // In a private copy what is mounted moves along with the directory that it lies in.
+            let is_pinned = around == Some(&Access::Write);
+            let free = |directory: &&Path| is_pinned && !pinned.contains(*directory);
+            let mut pins: Vec<&Path> = path.ancestors().skip(1).take_while(free).collect();
             pins.reverse();
             for pin in pins {
                 covers.lay(pin, compose::writable_again(pin)?);
                 pinned.insert(pin);
             }
-            covers.lay(path, compose::read_only(path)?);
-            closed.insert(path.as_path());
+            match wanted {
+                Access::Hidden => covers.lay(path, compose::hidden(path)?),
+                _ => {
+                    covers.lay(path, compose::read_only(path)?);
+                    closed.insert(path.as_path());
+                    pinned.insert(path.as_path());
+                }
+            }
         }
         covers.apply()?;
         Ok(covers)
@@ -135,6 +151,7 @@ impl Covers {
         if !replaced.is_empty() {
             self.apply()?;
         }
+        replaced.sort_unstable();
         Ok(replaced)
     }
 }

@@ -194,6 +194,13 @@ pub fn name_of_call(number: i32) -> Option<&'static str> {
     named.or_else(|| is_mode().then_some("a set-user-id file"))
 }
 
+/// Whether a call of this name can give a file a mode.
+pub fn sets_modes(name: &str) -> bool {
+    const NAMES: [&str; 9] =
+        ["chmod", "fchmod", "fchmodat", "fchmodat2", "mknod", "mknodat", "creat", "open", "openat"];
+    NAMES.contains(&name)
+}
+
 /// Calls that set a mode, and which argument it is.
 #[cfg(target_arch = "x86_64")]
 const MODE_ARGUMENTS: &[(c_long, u8)] = &[

@@ -25,7 +25,7 @@ pub use confine::{Held, Launch, Layer, Running, hold, merged, merged_writable};
 pub use covers::Covers;
 pub use environment::scrub;
 pub use error::{Error, Result};
-pub use filter::{DENIED_CALLS, DeniedCall, denied_call, is_refused, name_of_call};
+pub use filter::{DENIED_CALLS, DeniedCall, denied_call, is_refused, name_of_call, sets_modes};
 pub use kept::{Change, kept_changes};
 pub use policy::{Access, Grant, Identity, Kept, Limits, Network, Policy, Replaced, Shown};
 pub use sight::{Seen, Sight};

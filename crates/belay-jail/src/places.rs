@@ -1,7 +1,7 @@
 //! Where the grants of a policy lead on this machine: real paths, what is there, and what lies under what.
 //!
 //! Invariants: a link on the way to a grant is shown as the link that it is, and what it leads to stands at its own
-//! path, unless a confined program could have made that link: such a one grants nothing; what is sealed is no place and
+//! path, unless a confined program could have made that link: such a one grants nothing, and takes at most; what is sealed is no place and
 //! lies beneath none; a place is always listed after the places that it lies beneath; what is not there is left out.
 
 use std::collections::VecDeque;
@@ -44,8 +44,21 @@ pub(crate) struct Layout {
     pub(crate) places: Vec<Place>,
     /// Paths that should be protected in a writable tree but are not there, so that anybody can make them.
     pub(crate) absent: Vec<PathBuf>,
-    /// Grants that lead through a link in a tree that can be written, with that link.
-    pub(crate) planted: Vec<(PathBuf, PathBuf)>,
+    /// Every path that a grant names, without links, whether it is there or not; of two the later one counts.
+    pub(crate) named: Vec<(PathBuf, Access)>,
+    /// Grants that lead through a link in a tree that can be written.
+    pub(crate) planted: Vec<Planted>,
+}
+
+/// A grant that leads through a link which a confined program could have made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Planted {
+    /// The path as the grant has it.
+    pub(crate) path: PathBuf,
+    /// The link.
+    pub(crate) link: PathBuf,
+    /// Whether what it leads to is hidden or protected all the same.
+    pub(crate) narrows: bool,
 }
 
 /// Looks at every path that the policy grants.
@@ -61,10 +74,17 @@ pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
         let mut links = Vec::new();
         let (path, metadata) = walk(&grant.path, &mut links)?;
         if let Some((link, _)) = links.iter().find(|(link, _)| writable.iter().any(|tree| link.starts_with(tree))) {
-            layout.planted.push((grant.path.clone(), link.clone()));
-            continue;
+            // What it leads to may be kept from the program, but never given to it.
+            let narrows = metadata.is_some() && narrows(policy, grant.access, &path);
+            layout.planted.push(Planted { path: grant.path.clone(), link: link.clone(), narrows });
+            layout.named.push((grant.path.clone(), grant.access));
+            if !narrows {
+                continue;
+            }
+            links.clear();
         }
         layout.links.append(&mut links);
+        layout.named.push((path.clone(), grant.access));
         if grant.access != Access::Hidden && sealed.iter().any(|sealed| path.starts_with(sealed)) {
             continue;
         }
@@ -89,6 +109,13 @@ pub(crate) fn layout(policy: &Policy) -> Result<Layout> {
     layout.links.sort();
     layout.links.dedup();
     Ok(Layout { places, ..layout })
+}
+
+/// Whether a grant takes something from a program that it would have without.
+fn narrows(policy: &Policy, access: Access, path: &Path) -> bool {
+    let around = policy.decides(path).filter(|around| around.path != path);
+    let is_open = around.is_some_and(|around| matches!(around.access, Access::Write | Access::Private));
+    is_open && matches!(access, Access::Hidden | Access::Read)
 }
 
 /// The trees in which a confined program, this one or one before it, can leave a link behind.

@@ -68,6 +68,11 @@ impl Sight {
         self.layout.places.iter().map(move |place| (place.path.as_path(), is_seen(place.access)))
     }
 
+    /// Every path that a grant names, without links, whether it is there or not; of two the later one counts.
+    pub fn named(&self) -> impl Iterator<Item = (&Path, Access)> {
+        self.layout.named.iter().map(|(path, access)| (path.as_path(), *access))
+    }
+
     fn place(&self, path: &Path) -> Option<&Place> {
         let around = self.layout.places.iter().filter(|place| path.starts_with(&place.path));
         around.max_by_key(|place| place.path.components().count())

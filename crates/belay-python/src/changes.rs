@@ -1,35 +1,23 @@
 //! Differences of trees in the words of the Python package: created, modified, deleted, permissions_changed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 
-use belay_session::store::{
-    self, Entry, Kind, Left, Manifest, Node, Plan, Scope, Sides, Store, View, What, diff, relinked,
-};
+use belay_session::store::{self, Entry, Kind, Left, Manifest, Plan, Scope, Sides, Store, View, What, diff, relinked};
 
 use crate::error::Result;
 use crate::values::{Change, ChangeKind};
 
-/// What differs between two trees of the store, but for what was left and lies beneath it.
-pub(crate) fn between(
-    store: &Store,
-    root: &Path,
-    before: &Manifest,
-    after: &Manifest,
-    left: &[Left],
-) -> Result<Vec<Change>> {
-    let left: HashSet<&[u8]> = left.iter().map(|left| left.path.as_slice()).collect();
+/// What differs between two trees of the store.
+pub(crate) fn between(store: &Store, root: &Path, before: &Manifest, after: &Manifest) -> Result<Vec<Change>> {
     let view = View::stored(store);
     let sides = Sides { before: view, before_root: &before.root, after: view, after_root: &after.root };
     let mut changes = Vec::new();
     diff(&sides, &Scope::default(), &mut |change: store::Change| {
-        if !is_beneath(&change.path, &left) {
-            let what = change.what();
-            changes.extend(describe(root, &change.path, change.before.as_ref(), change.after.as_ref(), &what));
-        }
+        let what = change.what();
+        changes.extend(describe(root, &change.path, change.before.as_ref(), change.after.as_ref(), &what));
         Ok(())
     })?;
     let named: HashSet<_> = changes.iter().map(|change| change.path.clone()).collect();
@@ -37,46 +25,28 @@ pub(crate) fn between(
         let (old, new) = (view.lookup(&before.root, &path)?, view.lookup(&after.root, &path)?);
         let what = What { links: true, ..What::default() };
         let change = describe(root, &path, old.as_ref(), new.as_ref(), &what);
-        changes.extend(change.filter(|change| !named.contains(&change.path) && !is_beneath(&path, &left)));
+        changes.extend(change.filter(|change| !named.contains(&change.path)));
     }
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(changes)
 }
 
-/// Everything of a tree, as if its directory were empty.
-pub(crate) fn all_of(store: &Store, root: &Path, tree: &Manifest) -> Result<Vec<Change>> {
-    let empty = Arc::new(Node::default());
-    let (node, identity) = (store.algorithm().hash(&empty.encode()), empty.identity(store.algorithm()));
-    let nodes = HashMap::from([(node, empty)]);
-    let nothing = Entry { kind: Kind::Dir { node, identity, files: 0, bytes: 0 }, ..tree.root.clone() };
-    let sides = Sides {
-        before: View::with_unwritten(store, &nodes),
-        before_root: &nothing,
-        after: View::stored(store),
-        after_root: &tree.root,
-    };
-    let mut changes = Vec::new();
-    diff(&sides, &Scope::default(), &mut |change: store::Change| {
-        changes.push(change);
-        Ok(())
-    })?;
-    seen(root, &changes)
-}
-
 /// Differences that were found already.
-pub(crate) fn seen(root: &Path, found: &[store::Change]) -> Result<Vec<Change>> {
+pub(crate) fn seen(root: &Path, found: &[store::Change]) -> Vec<Change> {
     let one = |change: &store::Change| {
         describe(root, &change.path, change.before.as_ref(), change.after.as_ref(), &change.what())
     };
     let mut changes: Vec<Change> = found.iter().filter_map(one).collect();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(changes)
+    changes
 }
 
-/// What a plan would change.
-pub(crate) fn planned(root: &Path, plan: &Plan) -> Vec<Change> {
+/// What a plan changes, but for what was left and lies beneath it.
+pub(crate) fn planned(root: &Path, plan: &Plan, left: &[Left]) -> Vec<Change> {
+    let left: HashSet<&[u8]> = left.iter().map(|left| left.path.as_slice()).collect();
     let step = |step: store::Step<'_>| describe(root, step.path, step.before.as_ref(), step.after.as_ref(), &step.what);
-    let mut changes: Vec<Change> = plan.steps.iter().filter_map(step).collect();
+    let steps = plan.steps.iter().filter(|step| !is_beneath(step.path, &left));
+    let mut changes: Vec<Change> = steps.filter_map(step).collect();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
     changes
 }

@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 use crate::changes;
 use crate::error::{Error, Result};
 use crate::files::SnapshotManifest;
-use crate::session::{iso, rewind, to};
+use crate::session::{iso, make_again, rewind, to};
 use crate::values::{Change, ContentHash};
 use crate::work;
 
@@ -136,13 +136,13 @@ impl Workspace {
     /// Takes the workspace back to a snapshot, whatever is there captured first; returns what that changed.
     #[pyo3(signature = (name="@latest"))]
     fn rollback(&self, py: Python<'_>, name: &str) -> PyResult<Vec<Change>> {
-        work::run(py, |work| rewind(&self.open()?, &self.path, &to(name), work))
+        work::run(py, |work| self.rewind(&to(name), work))
     }
 
     /// Takes the last rollback back; returns what that changed.
     fn undo(&self, py: Python<'_>) -> PyResult<Vec<Change>> {
         let request = RewindRequest { goal: Goal::Undo, paths: Vec::new(), mtime: None };
-        work::run(py, |work| rewind(&self.open()?, &self.path, &request, work))
+        work::run(py, |work| self.rewind(&request, work))
     }
 
     /// The bytes of a file as they are in a snapshot.
@@ -170,19 +170,36 @@ impl Workspace {
         found.map_err(Error::at(&self.path))
     }
 
+    /// Takes the workspace back, whose directory is made again if it is gone, unless nothing comes of it.
+    fn rewind(&self, request: &RewindRequest, work: Work<'_>) -> Result<Vec<Change>> {
+        let made = make_again(&self.path)?;
+        let rewound = self.open().and_then(|workspace| rewind(&workspace, &self.path, request, work));
+        if made && rewound.is_err() {
+            // Something may be in it already, which the next command finishes.
+            let _ = std::fs::remove_dir(&self.path);
+        }
+        let changes = rewound?.changes.into_iter();
+        Ok(changes.filter(|change| !made || change.path != self.path.as_os_str()).collect())
+    }
+
     fn compare(&self, before: &str, after: Option<&str>, work: Work<'_>) -> Result<Vec<Change>> {
-        let workspace = self.open()?;
         let store = self.home.store();
+        if after.is_none() && !self.path.exists() {
+            let old = self.home.resolve_at(&self.path, before)?;
+            let gone = self.home.changes_when_gone(&Manifest::read(store, &old.manifest)?)?;
+            return Ok(changes::seen(&self.path, &gone));
+        }
+        let workspace = self.open()?;
         let old = workspace.resolve(before)?;
         match after {
             Some(after) => {
                 let read = |key| Manifest::read(store, key);
                 let (old, new) = (read(&old.manifest)?, read(&workspace.resolve(after)?.manifest)?);
-                changes::between(store, workspace.path(), &old, &new, &[])
+                changes::between(store, workspace.path(), &old, &new)
             }
             None => {
                 let (old, new) = (workspace.tree(&old)?, workspace.present(work).map_err(Error::at(&self.path))?);
-                changes::seen(workspace.path(), &workspace.changes(&old, &new, &Default::default())?)
+                Ok(changes::seen(workspace.path(), &workspace.changes(&old, &new, &Default::default())?))
             }
         }
     }

@@ -9,6 +9,7 @@ mod error;
 mod everyday;
 mod files;
 mod numbered;
+mod restores;
 mod session;
 mod snapshots;
 mod values;

@@ -10,15 +10,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-use belay_session::store::{Algorithm, Disk, Gap, GapKind, LockMode, Manifest, Packing};
+use belay_session::store::{Algorithm, Disk, Gap, GapKind, Left, Lock, LockMode, Manifest, Packing};
 use belay_session::{
     Consent, Error as SessionError, Format, Goal, Home, HomeOptions, RewindRequest, Snapshot, SnapshotRequest, Sources,
-    Text, Work, Workspace,
+    Stage, Text, Work, Workspace,
 };
 
 use crate::changes;
 use crate::error::{Error, Result};
 use crate::numbered::{Numbered, TrackedRoot};
+use crate::restores::{Mark, Restore, Restores};
 use crate::values::{Change, ExclusionConfig};
 
 const LOCK: &str = "session/lock";
@@ -62,6 +63,10 @@ impl Session {
         self.home.store().disk().as_ref()
     }
 
+    fn lock(&self) -> Result<Option<Lock>> {
+        self.disk().lock(LOCK, LockMode::Exclusive, true).map_err(|error| Error::Path(LOCK.into(), error))
+    }
+
     /// The record of a number, checked.
     pub(crate) fn record(&self, number: u64) -> Result<Numbered> {
         Numbered::read(self.disk(), number)
@@ -81,8 +86,7 @@ impl Session {
         if self.tracked.is_empty() {
             return Err(Error::NothingTracked);
         }
-        let held = self.disk().lock(LOCK, LockMode::Exclusive, true);
-        let _held = held.map_err(|error| Error::Path(LOCK.into(), error))?;
+        let _held = self.lock()?;
         let parent = match onto {
             true => Some(self.latest()?.ok_or(Error::NoBaseline)?),
             false => None,
@@ -153,7 +157,7 @@ impl Session {
         let mut all = Vec::new();
         for new in &after.roots {
             let Some(old) = before.roots.iter().find(|old| old.path() == new.path()) else { continue };
-            all.extend(changes::between(store, &new.path(), &old.manifest(store)?, &new.manifest(store)?, &[])?);
+            all.extend(changes::between(store, &new.path(), &old.manifest(store)?, &new.manifest(store)?)?);
         }
         Ok(once(all))
     }
@@ -163,50 +167,66 @@ impl Session {
         let mut all = Vec::new();
         for (path, root) in self.targets(number)? {
             if !path.exists() {
-                all.extend(changes::all_of(self.home.store(), &path, &root.manifest(self.home.store())?)?);
+                let plan = self.home.plan_anew(&root.manifest(self.home.store())?)?;
+                all.extend(changes::planned(&path, &plan, &[]));
                 continue;
             }
             let workspace = self.workspace(&path)?;
             let plan = workspace.plan_rewind(&to(&root.snapshot), work).map_err(Error::at(&path))?;
-            all.extend(changes::planned(&path, &plan.plan));
+            all.extend(changes::planned(&path, &plan.plan, &[]));
         }
         Ok(once(all))
     }
 
     /// Restores what is tracked to a number; what was there is in the timeline as a safety snapshot.
     pub(crate) fn restore(&self, number: u64, work: Work<'_>) -> Result<Vec<Change>> {
+        let _held = self.lock()?;
         let targets = self.targets(number)?;
+        let mut made = Vec::new();
+        let mut roots = Vec::new();
+        for (path, root) in &targets {
+            made.push(make_again(path)?);
+            roots.push(Mark::now(path, &self.workspace(path)?, &root.snapshot)?);
+        }
+        let mut restores = Restores::read(self.disk())?;
+        restores.push(Restore { roots });
+        restores.write(self.disk())?;
         let mut all = Vec::new();
-        for (path, root) in targets {
-            fs::create_dir_all(&path).map_err(|error| Error::Path(path.clone(), error))?;
-            all.extend(self.rewind(&path, &to(&root.snapshot), work)?);
+        let mut is_idle = true;
+        for ((path, root), made) in targets.iter().zip(made) {
+            let rewound = rewind(&self.workspace(path)?, path, &to(&root.snapshot), work)?;
+            is_idle &= rewound.is_idle;
+            // What a new directory is like itself is nobody's change.
+            all.extend(rewound.changes.into_iter().filter(|change| !made || change.path != path.as_os_str()));
+        }
+        if is_idle {
+            restores.pop();
+            restores.write(self.disk())?;
         }
         Ok(once(all))
     }
 
-    /// Takes the last restore back.
+    /// Takes the last restore back, in the directories that it changed.
     pub(crate) fn undo(&self, work: Work<'_>) -> Result<Vec<Change>> {
-        let request = RewindRequest { goal: Goal::Undo, paths: Vec::new(), mtime: None };
+        let _held = self.lock()?;
+        let mut restores = Restores::read(self.disk())?;
+        let last = restores.last().cloned().ok_or(SessionError::NothingTo("undo"))?;
         let mut all = Vec::new();
-        let mut nothing = None;
-        for path in &self.tracked {
-            match self.rewind(path, &request, work) {
-                // A directory in which nothing had to be restored has nothing to undo.
-                Err(Error::Session(error, root)) if matches!(*error, SessionError::NothingTo(_)) => {
-                    nothing = Some(Error::Session(error, root));
-                }
-                other => all.push(other?),
+        // Backwards, because one may lie in another that was restored before it.
+        for mark in last.roots.iter().rev() {
+            let path = mark.path();
+            if !self.tracked.contains(&path) {
+                continue;
+            }
+            make_again(&path)?;
+            let workspace = self.workspace(&path)?;
+            if let Some(before) = mark.before(&workspace)? {
+                all.extend(rewind(&workspace, &path, &to(&before), work)?.changes);
             }
         }
-        match nothing {
-            Some(error) if all.is_empty() => Err(error),
-            _ => Ok(once(all.into_iter().flatten().collect())),
-        }
-    }
-
-    fn rewind(&self, path: &Path, request: &RewindRequest, work: Work<'_>) -> Result<Vec<Change>> {
-        let workspace = self.workspace(path)?;
-        rewind(&workspace, path, request, work)
+        restores.pop();
+        restores.write(self.disk())?;
+        Ok(once(all))
     }
 
     /// The directories of a number that are tracked, each of them checked against the number's root hash.
@@ -233,18 +253,39 @@ impl Session {
     }
 }
 
-/// Takes a workspace back, and tells what that changed.
+/// What going back did.
+pub(crate) struct Rewound {
+    pub(crate) changes: Vec<Change>,
+    /// There was nothing to do.
+    pub(crate) is_idle: bool,
+}
+
+/// Takes a workspace back, and tells what that changed: what was planned, less what could not be done.
 pub(crate) fn rewind(
     workspace: &Workspace<'_>,
     path: &Path,
     request: &RewindRequest,
     work: Work<'_>,
-) -> Result<Vec<Change>> {
-    let store = workspace.home().store();
-    let outcome = workspace.rewind(request, work, &mut |_| {}).map_err(Error::at(path))?;
-    let Some(safety) = &outcome.safety else { return Ok(Vec::new()) };
-    let read = |snapshot: &Snapshot| Manifest::read(store, &snapshot.manifest);
-    changes::between(store, path, &read(safety)?, &read(&outcome.target)?, &outcome.left)
+) -> Result<Rewound> {
+    let mut planned = None;
+    let outcome = workspace.rewind(request, work, &mut |stage| {
+        if let Stage::Restoring(plan) = stage {
+            planned = Some(plan.clone());
+        }
+    });
+    let outcome = outcome.map_err(Error::at(path))?;
+    let Some(plan) = planned else { return Ok(Rewound { changes: Vec::new(), is_idle: true }) };
+    let failed: Vec<Left> = outcome.left.into_iter().filter(|left| !plan.left.contains(left)).collect();
+    Ok(Rewound { changes: changes::planned(path, &plan, &failed), is_idle: false })
+}
+
+/// Makes a directory that is gone; whether it had to.
+pub(crate) fn make_again(path: &Path) -> Result<bool> {
+    if path.exists() {
+        return Ok(false);
+    }
+    fs::create_dir_all(path).map_err(|error| Error::Path(path.to_path_buf(), error))?;
+    Ok(true)
 }
 
 /// A request to go back to a snapshot, wholly.
@@ -277,16 +318,33 @@ fn once(mut changes: Vec<Change>) -> Vec<Change> {
     changes
 }
 
-/// Refuses a session directory inside of what it is to protect, before it is made.
+/// Refuses a session directory inside of what it is to protect, or around it, before it is made.
 fn check_apart(dir: &Path, tracked: &[PathBuf]) -> Result<()> {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let real = real_path(dir);
     for path in tracked {
-        let own = identity(path);
-        if own.is_some() && dir.ancestors().any(|above| identity(above) == own) || dir.starts_with(path) {
+        let own = real_path(path);
+        if real.starts_with(&own) || dir.starts_with(path) || holds(path, &real) {
             return Err(Error::Inside { inner: dir.to_path_buf(), outer: path.clone() });
+        }
+        if own.starts_with(&real) || holds(dir, &own) {
+            return Err(Error::Inside { inner: path.clone(), outer: dir.to_path_buf() });
         }
     }
     Ok(())
+}
+
+/// Where a path leads, through all links: what is there of it decides, and what is not will be made there.
+fn real_path(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let rest = known.as_ref().and_then(|(above, _)| path.strip_prefix(above).ok());
+    known.as_ref().zip(rest).map_or_else(|| path.to_path_buf(), |((_, real), rest)| real.join(rest))
+}
+
+/// Whether the directory is above the path or at it, also where it is mounted twice.
+fn holds(dir: &Path, path: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|meta| (meta.dev(), meta.ino()));
+    let own = identity(dir);
+    own.is_some() && path.ancestors().any(|above| identity(above) == own)
 }
 
 /// The settings of a session, whose number of snapshots nobody but its owner limits.

@@ -108,6 +108,23 @@ def test_a_block_that_raises_is_rolled_back(tmp_path, tracked):
     assert not (tracked / "a.txt").exists()
 
 
+def test_a_directory_that_the_block_removed_is_made_again(tmp_path, tracked):
+    tracked.chmod(0o750)
+    before = world(tracked)
+    with pytest.raises(KeyError):
+        with belay.snapshot(tracked, home=tmp_path / "home") as guard:
+            shutil.rmtree(tracked)
+            assert told(guard.changes(), tracked) == {"a.txt": "deleted", "src/main.py": "deleted"}
+            raise KeyError
+    assert world(tracked) == before
+    shutil.rmtree(tracked)
+    with pytest.raises(belay.BelayError):
+        guard.workspace.rollback("no-such-snapshot")
+    assert not tracked.exists()
+    assert told(guard.rollback(), tracked) == {"a.txt": "created", "src/main.py": "created"}
+    assert world(tracked) == before
+
+
 def test_a_block_that_ends_well_is_kept(tmp_path, tracked):
     with belay.snapshot(tracked, home=tmp_path / "home") as guard:
         (tracked / "a.txt").write_text("better")

@@ -114,6 +114,91 @@ def test_undo_of_a_restore(manager, tracked):
         manager.undo()
 
 
+def test_undo_takes_back_the_last_restore_and_no_other(tmp_path):
+    roots = [tmp_path / name for name in ("one", "two", "three")]
+    for root in roots:
+        root.mkdir()
+        (root / "file").write_text("0")
+    manager = belay.SnapshotManager(tmp_path / "session", [str(root) for root in roots])
+    manager.create_baseline()
+    (roots[0] / "file").write_text("first")
+    assert len(manager.restore_to(0)) == 1
+    (roots[1] / "file").write_text("second")
+    assert len(manager.restore_to(0)) == 1
+    assert manager.restore_to(0) == []
+    assert [change.path for change in manager.undo()] == [str(roots[1] / "file")]
+    assert [(root / "file").read_text() for root in roots] == ["0", "second", "0"]
+    again = belay.SnapshotManager(tmp_path / "session", [str(root) for root in roots])
+    assert [change.path for change in again.undo()] == [str(roots[0] / "file")]
+    assert [(root / "file").read_text() for root in roots] == ["first", "second", "0"]
+    with pytest.raises(belay.BelayError, match="nothing to undo"):
+        again.undo()
+
+
+def test_undo_of_several_directories_brings_all_of_them_back(tmp_path):
+    roots = [tmp_path / name for name in ("one", "two")]
+    for root in roots:
+        root.mkdir()
+        (root / "file").write_text("0")
+    manager = belay.SnapshotManager(tmp_path / "session", [str(root) for root in roots])
+    manager.create_baseline()
+    for root in roots:
+        (root / "file").write_text("work")
+    manager.create_incremental()
+    manager.restore_to(0)
+    assert len(manager.undo()) == 2
+    assert [(root / "file").read_text() for root in roots] == ["work", "work"]
+
+
+def test_undo_of_directories_that_lie_in_each_other(tmp_path):
+    outer, inner = tmp_path / "outer", tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (outer / "file").write_text("0")
+    (inner / "file").write_text("0")
+    manager = belay.SnapshotManager(tmp_path / "session", [str(outer), str(inner)])
+    manager.create_baseline()
+    (outer / "file").write_text("work")
+    (inner / "file").write_text("work")
+    manager.restore_to(0)
+    manager.undo()
+    assert [(outer / "file").read_text(), (inner / "file").read_text()] == ["work", "work"]
+
+
+def test_the_preview_of_a_restore_is_what_it_does(manager, tracked):
+    (tracked / "shut").mkdir()
+    (tracked / "shut" / "file").write_text("1")
+    os.link(tracked / "a.txt", tracked / "linked")
+    (tracked / "sparse").write_bytes(b"")
+    os.truncate(tracked / "sparse", 1 << 20)
+    manager.create_baseline()
+    (tracked / "linked").unlink()
+    (tracked / "linked").write_text("hello\n")
+    (tracked / "sparse").write_bytes(bytes(1 << 20))
+    (tracked / "shut").chmod(0o500)
+    (tracked / "src").rename(tracked / "moved")
+    os.chmod(tracked, 0o711)
+    try:
+        os.setxattr(tracked / "a.txt", "user.note", b"1")
+        os.setxattr(tracked / "a.txt", "trusted.note", b"1")
+        os.chown(tracked / "a.txt", 12345, 12345)
+    except OSError:
+        pass
+
+    def rows(changes):
+        return [(change.path, change.change_type, change.size_delta) for change in changes]
+
+    planned = rows(manager.compute_restore_diff(0))
+    assert planned and rows(manager.restore_to(0)) == planned
+    assert manager.compute_restore_diff(0) == [] == manager.restore_to(0)
+    for root, directories, _ in os.walk(tracked):
+        for name in directories:
+            os.chmod(os.path.join(root, name), 0o700)
+    subprocess.run(["rm", "-rf", str(tracked)], check=True)
+    planned = rows(manager.compute_restore_diff(0))
+    assert planned and rows(manager.restore_to(0)) == planned
+    assert manager.compute_restore_diff(0) == [] == manager.restore_to(0)
+
+
 def test_modes_links_empty_directories_and_attributes_are_reported_and_restored(manager, tracked):
     os.symlink("/nowhere/at/all", tracked / "link")
     (tracked / "empty").mkdir(mode=0o750)
@@ -532,3 +617,58 @@ def test_everything_public_says_what_it_is():
         for member, value in members:
             if not member.startswith("_") and (callable(value) or isinstance(value, property) or hasattr(value, "__get__")):
                 assert value.__doc__, f"{name}.{member}"
+
+
+@pytest.mark.parametrize("inside", ["", "sub", "sub/deeper/still"])
+def test_a_session_directory_is_refused_by_whatever_path_it_lies_inside(tmp_path, tracked, inside):
+    (tracked / "sub").mkdir()
+    os.symlink(tracked / "sub", tmp_path / "to-sub")
+    os.symlink(tracked, tmp_path / "to-all")
+    before = world(tracked)
+    ways = [tracked / inside, tmp_path / "to-all" / inside]
+    if inside:
+        ways += [tmp_path / "to-sub" / Path(inside).relative_to("sub"), tmp_path / "x" / ".." / "to-sub" / "s"]
+        (tmp_path / "x").mkdir()
+    for way in ways:
+        with pytest.raises(belay.BelayError, match="lies inside"):
+            belay.SnapshotManager(session_dir=way, tracked_paths=[str(tracked)])
+    assert world(tracked) == before
+    session = tmp_path / "around"
+    (session / "project").mkdir(parents=True)
+    os.symlink(session / "project", tmp_path / "to-project")
+    for way in (session / "project", tmp_path / "to-project"):
+        with pytest.raises(belay.BelayError, match="lies inside"):
+            belay.SnapshotManager(session_dir=session, tracked_paths=[str(way)])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("session_id", 1),
+        ("session_id", None),
+        ("started", 5),
+        ("ended", 5),
+        ("command", "ls"),
+        ("command", ["ls", 1]),
+        ("tracked_paths", {"a": 1}),
+        ("snapshot_count", "1"),
+        ("snapshot_count", True),
+        ("snapshot_count", None),
+        ("snapshot_count", -1),
+        ("exit_code", 1.5),
+        ("exit_code", False),
+        ("merkle_roots", "ab" * 32),
+        ("merkle_roots", [1]),
+        ("merkle_roots", ["short"]),
+        ("network_events", {}),
+        ("network_events", [1]),
+        (None, []),
+        (None, 7),
+    ],
+)
+def test_metadata_of_other_types_is_refused(key, value):
+    table = json.loads(belay.SessionMetadata("s", ["ls"], ["/tmp"]).to_json())
+    if key is not None:
+        table[key] = value
+    with pytest.raises(ValueError):
+        belay.SessionMetadata.from_json(json.dumps(table if key is not None else value))

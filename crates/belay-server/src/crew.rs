@@ -107,9 +107,11 @@ fn record(job: &Job, done: &Result<Reply>, took: Duration) -> McpCall {
     }
 }
 
-/// The workspace, opened anew if another directory is in its place.
+/// The workspace, opened anew if another directory is in its place, or if its history was forgotten.
 fn stand<'d, 'p>(desk: &Desk<'d>, place: &'p mut Option<Workspace<'d>>) -> Result<&'p Workspace<'d>> {
-    if place.as_ref().is_some_and(|workspace| !workspace.is_in_place()) {
+    if let Some(workspace) = place
+        && !(workspace.is_in_place() && workspace.is_known()?)
+    {
         *place = None;
     }
     match place {

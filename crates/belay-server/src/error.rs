@@ -63,6 +63,7 @@ impl Error {
             ),
             Session::BadRefName { .. } => Some("Nothing was written. Choose another name."),
             Session::LabelInUse { .. } | Session::RefExists(_) => Some("Nothing was overwritten. Choose another name."),
+            Session::Forgotten(_) => Some("Nothing was written. Call it again."),
             Session::RollbackBusy => Some("Try again in a moment."),
             Session::NeedsConsent(_) => Some(
                 "A person may allow it with `belay snapshot --yes-really`. Start the server inside a project instead.",

@@ -10,6 +10,7 @@ mod crew;
 mod error;
 mod mcp;
 mod ops;
+mod output;
 mod page;
 mod reply;
 mod words;

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 use belay_session::{Tree, Workspace};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, ErrorData, Implementation,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest, CustomResult, ErrorCode,
+    ErrorData, Implementation, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, serve_server};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -19,9 +19,15 @@ use crate::arguments::{Arguments, schema};
 use crate::crew::{self, Job, Said};
 use crate::error::{Error, Result};
 use crate::ops::{Effect, Need, OPERATIONS, Operation};
+use crate::output::Output;
 
 /// A longer message than this is not one that anybody means.
 const LINE_BYTES_MAX: usize = 4 << 20;
+
+/// Characters of a name that is told back to whoever sent it.
+const NAME_CHARS_MAX: usize = 100;
+/// The requests that are answered.
+const KNOWN: [&str; 4] = ["initialize", "ping", "tools/list", "tools/call"];
 
 const INSTRUCTIONS: &str = "belay keeps snapshots of this workspace, complete to the last permission bit, and brings any \
 state of any file back. Before a risky change call snapshots_create; to see what you changed call snapshots_changes or \
@@ -72,7 +78,7 @@ pub fn serve(desk: &Desk<'_>) -> Result<()> {
 }
 
 async fn talk(mcp: Mcp) -> Result<()> {
-    let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
+    let transport = AsyncRwTransport::new_server(tokio::io::stdin(), Output::default());
     let transport = transport.with_max_line_length(LINE_BYTES_MAX);
     // A client that goes away before it has said anything has done nothing wrong.
     let Ok(service) = serve_server(mcp, transport).await else { return Ok(()) };
@@ -104,7 +110,7 @@ impl Mcp {
     /// Says of a tool that is not offered why that is.
     fn unknown(&self, name: &str) -> ErrorData {
         let known = OPERATIONS.iter().find(|operation| operation.name == name);
-        let short: String = name.chars().take(100).collect();
+        let short: String = name.chars().take(NAME_CHARS_MAX).collect();
         let why = match known.and_then(|operation| self.objection(operation)) {
             Some(objection) => format!("{short} {objection}"),
             None => format!("unknown tool: {}", short.escape_debug()),
@@ -151,6 +157,22 @@ impl ServerHandler for Mcp {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.offered().find(|operation| operation.name == name).map(tool)
+    }
+
+    /// What fits no request that is known: one of a known name has the wrong parameters.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let method: String = request.method.chars().take(NAME_CHARS_MAX).collect();
+        Err(match KNOWN.contains(&request.method.as_str()) {
+            true => ErrorData::invalid_params(format!("the parameters of {method} do not fit it"), None),
+            false => {
+                let what = format!("unknown method: {}", method.escape_debug());
+                ErrorData::new(ErrorCode::METHOD_NOT_FOUND, what, None)
+            }
+        })
     }
 
     async fn call_tool(

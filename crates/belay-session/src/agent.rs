@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Origin, Snapshot};
+use crate::rollback::Recovered;
 use crate::snapshot::SnapshotRequest;
 use crate::workspace::{Work, Workspace};
 use memory::{Memory, OpenCall};
@@ -81,6 +82,8 @@ pub struct Heard {
     pub turn: Option<u64>,
     /// Whether it had been told before.
     pub again: bool,
+    /// Interrupted rollbacks that were finished or reversed first.
+    pub recovered: Vec<Recovered>,
 }
 
 /// Characters of a prompt that are kept.
@@ -107,7 +110,8 @@ impl Workspace<'_> {
     /// Takes in what an agent told.
     pub fn hear(&self, word: &AgentWord, work: Work<'_>) -> Result<Heard> {
         self.take_up(work)?;
-        self.hear_after(word, false, work)
+        let recovered = self.recover(work)?;
+        Ok(Heard { recovered, ..self.hear_after(word, false, work)? })
     }
 
     /// The right to change what is remembered of conversations.
@@ -190,7 +194,7 @@ impl Workspace<'_> {
         events
             .extend(broken_off.map(|broken| Event::new(At::from(snapshot.created_at), What::Degraded(broken.said()))));
         self.write_down(memory, events, false)?;
-        Ok(Heard { turn: memory.turn, snapshot: Some(snapshot), again: false })
+        Ok(Heard { turn: memory.turn, snapshot: Some(snapshot), ..Heard::default() })
     }
 
     /// What is kept of a prompt: its beginning, or if that is not wanted a hash.
@@ -225,11 +229,11 @@ impl Workspace<'_> {
             cut: false,
         };
         let mut events = Vec::new();
-        events.extend((!is_written).then(|| Event::new(at, What::Exec(exec))));
         events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None, begun.elapsed())));
+        events.extend((!is_written).then(|| Event::new(at, What::Exec(exec))));
         memory.open.push(OpenCall { id: id.clone(), number, at: at.timestamp(), what: format!("{tool}: {what}") });
         self.write_down(memory, events, false)?;
-        Ok(Heard { snapshot, turn: memory.turn, again: false })
+        Ok(Heard { snapshot, turn: memory.turn, ..Heard::default() })
     }
 
     fn hear_end(&self, memory: &mut Memory, word: &AgentWord, id: &str, failed: bool, ear: Ear<'_>) -> Result<Heard> {
@@ -254,7 +258,7 @@ impl Workspace<'_> {
         let exit = Exit { command: call.number, pid: 0, ended: Ended::Code(i32::from(failed)), duration_ns };
         events.push(Event::new(At::from(now), What::Exit(exit)));
         self.write_down(memory, events, false)?;
-        Ok(Heard { snapshot, turn: memory.turn, again: false })
+        Ok(Heard { snapshot, turn: memory.turn, ..Heard::default() })
     }
 
     fn hear_turn_end(&self, memory: &mut Memory, word: &AgentWord, ear: Ear<'_>) -> Result<Heard> {
@@ -274,12 +278,12 @@ impl Workspace<'_> {
         let snapshot = self.snapshot(&request, ear.work)?.snapshot;
         self.write_down(memory, vec![told(&snapshot, None, begun.elapsed())], true)?;
         self.update_session(memory, &snapshot)?;
-        Ok(Heard { snapshot: Some(snapshot), turn: memory.turn, again: false })
+        Ok(Heard { snapshot: Some(snapshot), turn: memory.turn, ..Heard::default() })
     }
 
     fn hear_other(&self, memory: &mut Memory, what: &str, ear: Ear<'_>) -> Result<Heard> {
         let snapshot = self.if_changed(memory, None, what, ear)?;
-        Ok(Heard { snapshot, turn: memory.turn, again: false })
+        Ok(Heard { snapshot, turn: memory.turn, ..Heard::default() })
     }
 
     /// Takes a snapshot unless the files are as in the latest one.

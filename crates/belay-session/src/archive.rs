@@ -3,6 +3,7 @@
 //! A comment in the archive's global header tells belay what tar has no place for: the root hash, the filter, what
 //! the snapshot lacks, sockets and inode flags. Other programs pass over it.
 
+mod acl;
 mod note;
 mod read;
 mod write;
@@ -12,7 +13,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 pub(crate) use note::Note;
-pub(crate) use read::{Trouble, read};
+pub(crate) use read::{Said, Trouble, read};
 pub(crate) use write::{Sink, write, write_from};
 
 const ZSTD_LEVEL: i32 = 3;

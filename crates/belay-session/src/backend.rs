@@ -272,12 +272,13 @@ impl Workspace<'_> {
         Ok(())
     }
 
-    /// Patterns of what filesystems keep of workspaces inside this one, beside those.
+    /// Patterns of where filesystems show their own snapshots inside this workspace; what lies beside one inside is never taken.
     pub(crate) fn copies_inside(&self) -> Result<Vec<String>> {
         let mut patterns: Vec<String> = Vec::new();
         for copy in self.home.store().native_copies()? {
             let CopyPlace::Outside(path) = &copy.place else { continue };
-            let beneath = path.parent().and_then(|dir| dir.strip_prefix(self.path()).ok()).and_then(Path::to_str);
+            let holder = path.parent().filter(|dir| !beside::is_beside(dir));
+            let beneath = holder.and_then(|dir| dir.strip_prefix(self.path()).ok()).and_then(Path::to_str);
             let Some(beneath) = beneath.filter(|beneath| !beneath.is_empty()) else { continue };
             let literal = |c: char| if c.is_alphanumeric() || "/._-".contains(c) { vec![c] } else { vec!['\\', c] };
             let pattern = format!("/{}/", beneath.chars().flat_map(literal).collect::<String>());

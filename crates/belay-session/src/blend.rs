@@ -223,8 +223,8 @@ impl Workspace<'_> {
         // The times of another place say nothing about what was built here.
         let mtime = mtime.unwrap_or(MtimePolicy::Fresh);
         let aim = Aim { kind: RewindKind::Pick, target, manifest, paths: paths_of(&merged.edits), mtime };
-        let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths)?;
-        tell(Stage::Restoring(&aim.target));
+        let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths, &self.guard())?;
+        tell(Stage::Restoring(&plan));
         let applied = self.carry_out(&aim, &safety, &plan, work, None)?;
         tell(Stage::Restored);
         let left = plan.left.into_iter().chain(applied.left).collect();

@@ -7,7 +7,7 @@
 mod step;
 mod touched;
 
-use belay_store::{Applied, Change, Clash, Conflict, Faults, Left, Merged, MtimePolicy};
+use belay_store::{Applied, Change, Clash, Conflict, Faults, Left, Merged, MtimePolicy, Scope};
 
 use crate::blend::{Meant, change_of, paths_of, weigh};
 use crate::error::{Error, Result};
@@ -55,7 +55,7 @@ impl Workspace<'_> {
     /// What taking back the step would do; nothing is written.
     pub fn plan_revert(&self, request: &RevertRequest, work: Work<'_>) -> Result<RevertPlan> {
         let step = self.step(&request.step)?;
-        let before = self.tree(&step.info.before)?;
+        let before = self.whole_tree(&step.info.before)?;
         let now = self.look(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
         let merged = self.inverse(&step, &before, &now)?;
         let mut changes: Vec<Change> = merged.edits.into_iter().map(change_of).collect();
@@ -80,7 +80,7 @@ impl Workspace<'_> {
         let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
         let recovered = self.recover_locked(work)?;
         let step = self.step(&request.step)?;
-        let before = self.tree(&step.info.before)?;
+        let before = self.whole_tree(&step.info.before)?;
         let still = self.hold_still()?;
         tell(Stage::Capturing);
         let captured = self.capture(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
@@ -94,8 +94,8 @@ impl Workspace<'_> {
         let (target, manifest) = self.plant(&merged, now.manifest(), before.manifest(), &without(&step))?;
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
         let aim = Aim { kind: RewindKind::Revert, target, manifest, paths: paths_of(&merged.edits), mtime };
-        let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths)?;
-        tell(Stage::Restoring(&aim.target));
+        let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths, &self.guard())?;
+        tell(Stage::Restoring(&plan));
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;
         tell(Stage::Restored);
         let outcome = outcome(aim, safety, plan.left, applied, recovered);
@@ -116,17 +116,29 @@ impl Workspace<'_> {
 
     /// What is to be done to `now` so that the step was never made.
     fn inverse(&self, step: &Step, before: &Tree, now: &Tree) -> Result<Merged> {
-        let after = step.info.after.as_ref().map(|after| self.tree(after)).transpose()?;
+        let after = step.info.after.as_ref().map(|after| self.whole_tree(after)).transpose()?;
+        // Whoever asks is told nothing of what he is kept from, and no copy of it is put beside it.
+        let trees = [after.as_ref().unwrap_or(now), now, before];
+        let groups = trees.map(|tree| tree.links(self.home.store()).map(|links| links.groups));
+        let [a, b, c] = groups;
+        let spared = self.guard().spared().with_names_of(&[&a?, &b?, &c?]);
         let meant = Meant {
-            is_meant: &|path| step.touched.is_meant(path),
+            is_meant: &|path| step.touched.is_meant(path) && !spared.contains(path),
             is_doubtful: &|path| step.touched.is_doubtful(path),
             is_removed: &|path| step.removed.iter().any(|removed| removed == path),
             suffix: &step.info.suffix,
         };
-        let mut merged = self.merged([after.as_ref().unwrap_or(now), now, before], &meant)?;
-        for path in &step.removed {
+        let mut merged = self.merged(trees, &meant)?;
+        for path in step.removed.iter().filter(|path| !spared.contains(path)) {
             if self.entry(before, path)?.is_none() && self.entry(now, path)?.is_none() {
                 merged.conflicts.push(Conflict { path: path.clone(), clash: Clash::Unseen, beside: None });
+            }
+        }
+        // A directory that is put beside another has all that was in it.
+        for conflict in merged.conflicts.iter_mut().filter(|conflict| spared.lies_within(&conflict.path)) {
+            if let Some(beside) = conflict.beside.take() {
+                let inside = Scope::new(vec![beside]);
+                merged.edits.retain(|edit| !inside.contains(&edit.path));
             }
         }
         Ok(merged)

@@ -14,6 +14,7 @@ use crate::identity::{Index, WorkspaceInfo};
 use crate::record::{Snapshot, Why};
 use crate::resident::lock_name;
 use crate::retention::{delete_records, needed};
+use crate::spare;
 use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
 
@@ -68,17 +69,24 @@ impl Home {
         // As it is now: whoever took one more snapshot meanwhile needs it.
         let ids: Vec<String> = departed.snapshots.iter().map(|snapshot| snapshot.id.clone()).collect();
         delete_records(self, id, &ids, Why::Asked)?;
-        if !Timeline::read(self.disk(), &timeline_name(id))?.snapshots().is_empty() {
-            let by = "a snapshot of it was taken just now".to_owned();
-            return Err(Error::WorkspaceInUse { path: departed.workspace.path.clone(), by });
-        }
-        for run in &departed.runs {
-            remove_all(&self.run_dir(run))?;
-        }
-        // A cache without a timeline would tell of a loss, so it goes first.
-        self.drop_cache(id)?;
-        remove_all(&self.path().join("workspaces").join(id))?;
-        Index::forget(self.disk(), id)?;
+        // Whoever lists a snapshot from here on finds the workspace forgotten, and does not begin its history anew.
+        let lock = format!("workspaces/{id}/lock");
+        let still = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        Index::forget(self.disk(), id, || {
+            if !Timeline::read(self.disk(), &timeline_name(id))?.snapshots().is_empty() {
+                let by = "a snapshot of it was taken just now".to_owned();
+                return Err(Error::WorkspaceInUse { path: departed.workspace.path.clone(), by });
+            }
+            for run in &departed.runs {
+                remove_all(&self.run_dir(run))?;
+            }
+            // A cache or a spare without a timeline would tell of a loss, so they go first.
+            self.drop_cache(id)?;
+            spare::remove(self.disk(), &timeline_name(id))?;
+            remove_all(&self.path().join("workspaces").join(id))
+        })?;
+        // Whoever waits for it holds what a collection waits for.
+        drop(still);
         Ok(self.gc(false)?.report.freed_bytes)
     }
 }

@@ -24,6 +24,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A workspace had snapshots, and the list of them is gone.
+    #[error("{name} in belay's home is missing or empty, and this workspace had snapshots")]
+    LostTimeline {
+        /// The file's name beneath belay's home.
+        name: String,
+    },
     /// A directory that the user named could not be used.
     #[error("{operation} {}", .path.display())]
     Path {
@@ -60,6 +66,9 @@ pub enum Error {
         /// What uses it.
         by: String,
     },
+    /// A workspace was forgotten by another process while this one had it open.
+    #[error("the history of {} was removed meanwhile", .0.display())]
+    Forgotten(PathBuf),
     /// No known workspace holds the directory.
     #[error("{} is not in a workspace", .0.display())]
     NoWorkspace(PathBuf),
@@ -165,6 +174,12 @@ pub enum Error {
         snapshot: String,
         /// Paths of it that come close, made printable.
         nearest: Vec<String>,
+    },
+    /// The path is hidden from the run that whoever asks is in, or can only be read there.
+    #[error("this run is kept from {path}, and so is whatever is done for it")]
+    KeptFrom {
+        /// The path, made printable.
+        path: String,
     },
     /// The path does not lie beneath the workspace.
     #[error("{} is outside the workspace {}", .path.display(), .workspace.display())]

@@ -22,7 +22,7 @@ mod refs;
 mod tests;
 mod tree;
 
-use belay_store::{Assembly, Coverage, Filter, Hash, Ignored, Lock, Manifest, Time, View};
+use belay_store::{Assembled, Assembly, Coverage, Filter, Hash, Ignored, Lock, Manifest, Time, View};
 use jiff::Timestamp;
 
 pub use config::excludes_file;
@@ -203,13 +203,13 @@ impl Workspace<'_> {
         let present = self.stored(work)?;
         let store = self.home.store();
         let mut ids = Ids::read(self.home.disk(), &self.file("git-ids"), repository.objects.format());
-        let filter = self.filter_of(&repository, &read);
+        let mut filter = self.filter_of(&repository, &read);
         let links = present.tree.manifest().links(store)?;
         let mut coverage = coverage_of(&read);
         let lost = coverage.gaps.iter().map(|gap| gap.path.clone()).collect();
         let batch = store.begin()?;
         let mut assembly = Assembly::new(store, &batch, self.settings.limits());
-        let gaps = Over {
+        let said = Over {
             view: View::stored(store),
             objects: &repository.objects,
             ids: &mut ids,
@@ -223,9 +223,11 @@ impl Workspace<'_> {
         }
         .lay(read.tree, &mut assembly)?;
         ids.save(self.home.disk(), &self.file("git-ids"));
-        coverage.gaps.extend(gaps);
+        coverage.gaps.extend(said.gaps);
+        // What is captured before a restore by the same rules then says of these, too, whether they were there.
+        filter.force_include.extend(said.forced);
         coverage.gaps.sort();
-        let (key, manifest) = assembly.finish(&filter, &coverage)?;
+        let Assembled { key, manifest, .. } = assembly.finish(&filter, &coverage)?;
         let (stored_bytes, held) = batch.finish()?;
         let format = repository.objects.format();
         let (tree, present) = (Tree::stored(manifest).named_by(format), present.named_by(format));
@@ -234,7 +236,7 @@ impl Workspace<'_> {
 
     /// Whether a restore of the ref would change something.
     pub fn differs(&self, from: &FromGit) -> Result<bool> {
-        let plan = self.plan_between(from.present.tree.manifest(), from.tree.manifest(), &[])?;
+        let plan = self.plan_between(from.present.tree.manifest(), from.tree.manifest(), &[], &self.guard())?;
         Ok(!plan.steps.is_empty())
     }
 

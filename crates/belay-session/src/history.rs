@@ -23,6 +23,8 @@ pub enum VersionState {
     Unchanged,
     /// It was there before and is gone.
     Deleted,
+    /// The snapshot left it out, or could not capture it: whether it was there is all that is known, if that.
+    Uncaptured,
 }
 
 /// A path in one snapshot.
@@ -105,16 +107,22 @@ impl<'a> Found<'a> {
 
 impl Workspace<'_> {
     /// The versions of a path, oldest first, from the first snapshot that has it; once it is gone nothing more is
-    /// said until it is back.
+    /// said until it is back. What is not captured is compared with nothing.
     pub fn history(&self, path: &[u8]) -> Result<Vec<Version>> {
         let mut versions: Vec<Version> = Vec::new();
-        let mut last: Option<(Hash, Option<Entry>)> = None;
+        let mut seen: Option<(Hash, bool, Option<Entry>)> = None;
+        let mut last: Option<Entry> = None;
         for snapshot in self.timeline()?.snapshots() {
-            let entry = match &last {
-                Some((manifest, entry)) if *manifest == snapshot.manifest => entry.clone(),
-                _ => self.entry(&self.tree(snapshot)?, path)?.filter(|entry| !entry.is_opaque()),
+            let (uncaptured, entry) = match &seen {
+                Some((manifest, uncaptured, entry)) if *manifest == snapshot.manifest => (*uncaptured, entry.clone()),
+                _ => {
+                    let tree = self.tree(snapshot)?;
+                    (self.is_left_out(&tree, path)?, self.entry(&tree, path)?.filter(|entry| !entry.is_opaque()))
+                }
             };
-            let state = match (last.as_ref().and_then(|(_, entry)| entry.as_ref()), &entry) {
+            seen = Some((snapshot.manifest, uncaptured, entry.clone()));
+            let state = match (&last, &entry) {
+                _ if uncaptured => Some(VersionState::Uncaptured),
                 (None, None) => None,
                 (None, Some(_)) => Some(VersionState::New),
                 (Some(_), None) => Some(VersionState::Deleted),
@@ -122,9 +130,28 @@ impl Workspace<'_> {
                 (Some(_), Some(_)) => Some(VersionState::Modified),
             };
             versions.extend(state.map(|state| Version { snapshot: snapshot.clone(), state, entry: entry.clone() }));
-            last = Some((snapshot.manifest, entry));
+            if !uncaptured {
+                last = entry;
+            }
+        }
+        // Of what no snapshot holds there is nothing to tell; it may have been forgotten on purpose.
+        if versions.iter().all(|version| version.state == VersionState::Uncaptured) {
+            versions.clear();
         }
         Ok(versions)
+    }
+
+    /// Whether a tree says of a path, or of a directory above it, only that it was seen.
+    pub fn is_left_out(&self, tree: &crate::present::Tree, path: &[u8]) -> Result<bool> {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        for end in ends.chain([path.len()]) {
+            match self.entry(tree, &path[..end])? {
+                Some(entry) if entry.is_opaque() => return Ok(true),
+                Some(_) => {}
+                None => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 
     /// The paths in any snapshot that match: a glob over the whole path if it has a slash, else over the name;

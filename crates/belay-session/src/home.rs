@@ -3,14 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use belay_store::{Algorithm, Disk, Packing, RealDisk, Store};
+use belay_store::{Algorithm, Disk, LockMode, Packing, RealDisk, Store};
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::clock::{Clock, Ids};
 use crate::config::Sources;
 use crate::error::{Error, Result};
 use crate::fork::ForkPlace;
-use crate::identity::{Arrival, Identity, Index, Place, WorkspaceInfo, recognise};
+use crate::identity::{Arrival, Identity, Index, Place, WorkspaceInfo, former, recognise};
+use crate::record::Snapshot;
 use crate::timeline::Timeline;
 use crate::workspace::{Workspace, timeline_name};
 
@@ -117,12 +119,19 @@ impl Home {
         let dir = dir.canonicalize().map_err(Error::path("open", dir))?;
         let index = Index::read(self.disk())?;
         for place in dir.ancestors().filter_map(Place::look) {
-            let Some((identity, arrival)) = recognise(&index.known, &place, &Place::look) else { continue };
+            let Some((identity, arrival)) = recognise(&index.known, &place, &Place::look) else {
+                match former(&index.known, &place) {
+                    Some((identity, until)) => return self.come_back(identity, until, place, sources).map(Some),
+                    None => continue,
+                }
+            };
             self.check_apart(&place)?;
             // Before it is recorded, so that whoever is interrupted here finds it moved once more.
             self.follow(&arrival, &place)?;
-            let place =
-                if arrival == Arrival::Known { self.settle(identity, place)? } else { self.adopt(identity, place)? };
+            let place = match arrival {
+                Arrival::Known => self.settle(identity, place)?,
+                _ => self.adopt(identity, &arrival, place)?,
+            };
             return Workspace::open(self, identity.id.clone(), place, arrival, sources).map(Some);
         }
         self.check_list()?;
@@ -143,14 +152,41 @@ impl Home {
     /// Keeps the recorded path of a workspace that is seen by another one, and refreshes a changed device number.
     fn settle(&self, identity: &Identity, place: Place) -> Result<Place> {
         if identity.path() == place.path && *identity != identity.at(&place) {
-            return self.adopt(identity, place);
+            return self.adopt(identity, &Arrival::Known, place);
         }
         Ok(place)
     }
 
-    fn adopt(&self, identity: &Identity, place: Place) -> Result<Place> {
-        Index::update(self.disk(), |_| Some(identity.at(&place)))?;
+    fn adopt(&self, identity: &Identity, arrival: &Arrival, place: Place) -> Result<Place> {
+        Index::update(self.disk(), |_| Some(identity.arrived(arrival, &place, self.options.clock.now())))?;
         Ok(place)
+    }
+
+    /// A directory that turns up after another took its place: it gets a history of its own, which begins with what it had.
+    fn come_back(&self, was: &Identity, until: Timestamp, place: Place, sources: &Sources) -> Result<Workspace<'_>> {
+        self.check_apart(&place)?;
+        let arrival = Arrival::Moved { from: was.path() };
+        let mut id = self.options.ids.next("ws_", 10);
+        // While the other's is held, nothing that is copied here goes.
+        let lock = format!("workspaces/{}/lock", was.id);
+        let held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+        let timeline = Timeline::read(self.disk(), &timeline_name(&was.id))?.until(until);
+        let mut copied = Ok(());
+        Index::update(self.disk(), |index| match recognise(&index.known, &place, &Place::look) {
+            // Another process was faster.
+            Some((identity, _)) => {
+                id = identity.id.clone();
+                None
+            }
+            None => {
+                copied = timeline.rewrite(self.disk(), &timeline_name(&id));
+                copied.is_ok().then(|| Identity::new(id.clone(), &place, was.created_at))
+            }
+        })?;
+        copied?;
+        drop(held);
+        self.follow(&arrival, &place)?;
+        Workspace::open(self, id, place, arrival, sources)
     }
 
     /// The nearest known workspace at or above `dir`, else `dir` itself as a new one.
@@ -172,13 +208,19 @@ impl Home {
         }
         self.check_apart(&place)?;
         self.check_list()?;
+        let index = Index::read(self.disk())?;
+        if let (None, Some((was, until))) =
+            (recognise(&index.known, &place, &Place::look), former(&index.known, &place))
+        {
+            return self.come_back(was, until, place, sources);
+        }
         let created_at = self.options.clock.now();
         let mut result = (self.options.ids.next("ws_", 10), Arrival::New);
         // Two processes may meet the directory at the same moment: under the lock one of them finds it known.
         Index::update(self.disk(), |index| match recognise(&index.known, &place, &Place::look) {
             Some((identity, arrival)) => {
                 result = (identity.id.clone(), arrival);
-                (result.1 != Arrival::Known).then(|| identity.at(&place))
+                (result.1 != Arrival::Known).then(|| identity.arrived(&result.1, &place, created_at))
             }
             None => Some(Identity::new(result.0.clone(), &place, created_at)),
         })?;
@@ -209,6 +251,14 @@ impl Home {
             }
             _ => Err(Error::NoWorkspace(path)),
         }
+    }
+
+    /// The snapshot of that name of the workspace that was last seen at a path, also if the directory is gone.
+    pub fn resolve_at(&self, path: &Path, name: &str) -> Result<Snapshot> {
+        let index = Index::read(self.disk())?;
+        let identity = index.known.iter().rfind(|identity| identity.path() == path);
+        let id = &identity.ok_or_else(|| Error::NoWorkspace(path.to_path_buf()))?.id;
+        Timeline::read(self.disk(), &timeline_name(id))?.resolve(name, &self.now()).cloned()
     }
 
     /// Refuses to write anything of the user's into belay's home, by whatever path.

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use belay_store::{Disk, LockMode};
+use belay_store::{Disk, Lock, LockMode};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -104,19 +104,45 @@ pub(crate) struct Identity {
     pub(crate) created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) copied_from: Option<String>,
+    /// Directories in whose place others came; each may turn up elsewhere, and its history is this one up to then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    former: Vec<Former>,
 }
+
+/// A directory that was a workspace until another took its place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Former {
+    device: u64,
+    inode: u64,
+    born: Timestamp,
+    until: Timestamp,
+}
+
+/// So many former directories of one workspace are remembered.
+const FORMER_MAX: usize = 16;
 
 impl Identity {
     pub(crate) fn new(id: String, place: &Place, created_at: Timestamp) -> Identity {
         let path = PathText::from(place.path.as_os_str().as_bytes());
         let Place { device, inode, born, .. } = *place;
-        Identity { id, device, inode, born, path, created_at, copied_from: None }
+        Identity { id, device, inode, born, path, created_at, copied_from: None, former: Vec::new() }
     }
 
     /// The same workspace at another place.
     pub(crate) fn at(&self, place: &Place) -> Identity {
-        let copied_from = self.copied_from.clone();
-        Identity { copied_from, ..Identity::new(self.id.clone(), place, self.created_at) }
+        let (copied_from, former) = (self.copied_from.clone(), self.former.clone());
+        Identity { copied_from, former, ..Identity::new(self.id.clone(), place, self.created_at) }
+    }
+
+    /// The same workspace as it was recognised now.
+    pub(crate) fn arrived(&self, arrival: &Arrival, place: &Place, now: Timestamp) -> Identity {
+        let mut identity = self.at(place);
+        // Without a birth time nobody could tell it from one that got its free inode.
+        if let (Arrival::Replaced, Some(born)) = (arrival, self.born) {
+            identity.former.push(Former { device: self.device, inode: self.inode, born, until: now });
+            identity.former.drain(..identity.former.len().saturating_sub(FORMER_MAX));
+        }
+        identity
     }
 
     /// The same workspace, known to be a copy of another.
@@ -157,6 +183,13 @@ pub(crate) fn recognise<'a>(
     // Device numbers may change when the machine starts; the inode and its birth do not.
     let renumbered = identity.inode == here.inode && identity.born.is_some() && identity.born == here.born;
     Some((identity, if renumbered { Arrival::Known } else { Arrival::Replaced }))
+}
+
+/// The workspace that `here` was until another directory took its place, and when that was.
+pub(crate) fn former<'a>(known: &'a [Identity], here: &Place) -> Option<(&'a Identity, Timestamp)> {
+    let is_it =
+        |former: &&Former| (former.device, former.inode, Some(former.born)) == (here.device, here.inode, here.born);
+    known.iter().find_map(|identity| Some((identity, identity.former.iter().rfind(is_it)?.until)))
 }
 
 /// The list of known workspaces.
@@ -213,8 +246,27 @@ impl Index {
         Ok(true)
     }
 
-    /// Writes the list anew without a workspace whose history is gone.
-    pub(crate) fn forget(disk: &dyn Disk, id: &str) -> Result<()> {
+    /// Whether a workspace is in the list.
+    pub(crate) fn has(disk: &dyn Disk, id: &str) -> Result<bool> {
+        // What it says once more beside its history goes with that.
+        if disk.open(&copy_of(id)).is_ok() {
+            return Ok(true);
+        }
+        Ok(Index::read(disk)?.known.iter().any(|known| known.id == id))
+    }
+
+    /// Keeps a workspace in the list for as long as the lock is held; an error if it was forgotten.
+    pub(crate) fn hold(disk: &dyn Disk, id: &str) -> Result<Option<Lock>> {
+        let lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
+        let index = Index::read(disk)?;
+        match index.damage.is_empty() && index.known.iter().all(|known| known.id != id) {
+            true => Err(Error::Forgotten(id.into())),
+            false => Ok(lock),
+        }
+    }
+
+    /// Removes the history of a workspace, and writes the list anew without it; nobody begins another one in between.
+    pub(crate) fn forget(disk: &dyn Disk, id: &str, remove: impl FnOnce() -> Result<()>) -> Result<()> {
         let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
         let index = Index::read(disk)?;
         if let Some(damage) = index.damage.first() {
@@ -223,7 +275,8 @@ impl Index {
         }
         let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
         let kept = index.known.iter().filter(|known| known.id != id).map(payload).collect::<Vec<_>>();
-        Log::rewrite(disk, INDEX, &kept)
+        remove()?;
+        Log::rewrite(disk, INDEX, &kept).map(drop)
     }
 
     /// Writes the list anew without what cannot be read; returns how many records that were.

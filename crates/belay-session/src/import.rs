@@ -5,9 +5,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use belay_store::{Assembly, Coverage, Filter, Hash, Manifest, Root};
+use belay_store::{Assembled, Assembly, Coverage, Filter, Root};
 
-use crate::archive::{self, Note, Packing, Trouble};
+use crate::archive::{self, Note, Packing, Said, Trouble};
 use crate::error::{Error, Result};
 use crate::outer::ignore_files;
 use crate::record::{Kind, Origin, Snapshot};
@@ -54,18 +54,20 @@ impl Workspace<'_> {
         let store = self.home.store();
         let batch = store.begin()?;
         let assembled = self.assemble(Assembly::new(store, &batch, self.settings.limits()), unpacked, work);
-        let ((key, manifest), note) = assembled.map_err(|trouble| match trouble {
+        let (Assembled { key, manifest, other }, note) = assembled.map_err(|trouble| match trouble {
             Trouble::Store(belay_store::Error::Invalid(why)) | Trouble::Bad(why) => bad(why),
             Trouble::Store(error) => error.into(),
             other => bad(belay_sys::plain(other)),
         })?;
-        let said = note.map(|note| note.root).filter(|(algorithm, _)| *algorithm == store.algorithm());
-        if let Some((_, root)) = said.filter(|(_, root)| *root != manifest.identity) {
-            return Err(bad(format!("it says that its root hash is {root}, and it is {}", manifest.identity)));
+        let said = note.map(|note| note.root);
+        let is = said
+            .and_then(|(algorithm, _)| if algorithm == store.algorithm() { Some(manifest.identity) } else { other });
+        if let Some(((_, root), is)) = said.zip(is).filter(|((_, root), is)| root != is) {
+            return Err(bad(format!("it says that its root hash is {root}, and it is {is}")));
         }
         let (stored_bytes, _held) = batch.finish()?;
         let snapshot = self.name_tree(&manifest, key, stored_bytes, &request)?;
-        Ok(Imported { snapshot, is_verified: said.is_some() })
+        Ok(Imported { snapshot, is_verified: is.is_some() })
     }
 
     fn assemble(
@@ -73,13 +75,14 @@ impl Workspace<'_> {
         mut into: Assembly<'_>,
         mut from: Box<dyn std::io::Read>,
         work: Work<'_>,
-    ) -> Result<((Hash, Manifest), Option<Note>), Trouble> {
-        let note = archive::read(&mut from, &mut into, self.home.store().algorithm(), work)?;
-        let (filter, coverage) = match &note {
+    ) -> Result<(Assembled, Option<Note>), Trouble> {
+        let Said { note, gaps } = archive::read(&mut from, &mut into, self.home.store().algorithm(), work)?;
+        let (filter, mut coverage) = match &note {
             Some(note) => (note.filter.clone(), note.coverage.clone()),
             // A stranger's archive claims no more than a snapshot taken now would.
             None => (Filter { outer: ignore_files(self.path()), ..self.settings.filter() }, Coverage::default()),
         };
+        coverage.gaps.extend(gaps);
         Ok((into.finish(&filter, &coverage)?, note))
     }
 

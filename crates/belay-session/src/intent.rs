@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::guard::Guard;
 use crate::log::Log;
 use crate::maintenance::TimelineDamage;
 use crate::record::{PathText, RewindKind, Snapshot, hex};
@@ -23,6 +24,9 @@ pub(crate) struct Intent {
     pub(crate) target: Named,
     pub(crate) safety: Named,
     pub(crate) paths: Vec<PathText>,
+    /// What whoever asked for it is kept from; whoever finishes it may not be.
+    #[serde(default, skip_serializing_if = "Guard::is_empty")]
+    pub(crate) guard: Guard,
     /// Whether files get the modification times that they had.
     pub(crate) exact_times: bool,
     pub(crate) begun_at: Timestamp,
@@ -73,7 +77,7 @@ impl Intent {
     /// Makes the intent durable.
     pub(crate) fn write(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
         let payload = serde_json::to_vec(self).expect("an intent is plain data with text keys");
-        Log::rewrite(disk, &file_name(workspace, &self.operation), &[payload])
+        Log::rewrite(disk, &file_name(workspace, &self.operation), &[payload]).map(drop)
     }
 
     /// Forgets the intent of something that was never begun; durably, or it would be begun after a crash.
@@ -142,6 +146,7 @@ mod tests {
             target: named("snap_target"),
             safety: named("snap_safety"),
             paths: vec![PathText::from(&b"a\xff"[..])],
+            guard: Guard::default(),
             exact_times: true,
             begun_at: Timestamp::from_second(second).unwrap(),
         }

@@ -31,6 +31,7 @@ mod fork;
 #[path = "fuzz/tests.rs"]
 mod fuzz;
 mod git;
+mod guard;
 mod history;
 mod home;
 mod identity;
@@ -49,15 +50,17 @@ mod reasons;
 mod record;
 mod record_of_run;
 mod recover;
+mod repair;
 mod resident;
 mod resolve;
 mod retention;
 mod rollback;
 mod run;
 mod secrets;
+mod shell;
 mod snapshot;
+mod spare;
 mod status;
-mod tail;
 mod timeline;
 mod times;
 mod trigger;
@@ -83,17 +86,19 @@ pub use eyes::{Eyes, Lookout, Sight};
 pub use forget::{Elsewhere, ErasedRecords, Forget, ForgetReport, NamedInRun};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
+pub use guard::Guard;
 pub use history::{Finds, Found, Version, VersionState};
 pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use import::{ImportRequest, Imported};
-pub use maintenance::{Affected, Collected, Du, DuRow, Health, RepairReport, TimelineDamage};
+pub use maintenance::{Affected, Collected, Du, DuRow, Health, TimelineDamage};
 pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use proposals::{Proposal, proposals};
 pub use reasons::Reasons;
 pub use record::{Backend, Cause, Kind, Origin, PathText, Pool, RewindKind, Rewound, Snapshot};
 pub use recover::Interrupted;
+pub use repair::RepairReport;
 pub use resident::{Hung, Letter, Residence, Resident, Standing, Told, Unheard, Want, end_hung, reside};
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
@@ -102,6 +107,7 @@ pub use run::{
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
     Step, TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
 };
+pub use shell::{is_invisible, shell_word};
 pub use snapshot::{Dirty, SnapshotRequest, Taken};
 pub use status::{Status, Unprotected};
 pub use timeline::Timeline;
@@ -117,5 +123,6 @@ pub use belay_store as store;
 
 pub use belay_sys::{
     RawMode, UNWAITED, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi,
-    on_interrupt, plain, survive_terminal, suspend_job, suspend_self, terminal_size, wait_readable,
+    on_interrupt, plain, survive_terminal, suspend_job, suspend_self, terminal_size, user_id, wait_readable,
+    write_if_room,
 };

@@ -5,13 +5,13 @@
 //! lock: what a crash tore off the end was never published and is not seen; the next writer cuts it. A record
 //! that is damaged is reported, and those around it stay readable.
 
+use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 
 use belay_store::Disk;
 
 use crate::error::{Error, Result};
-use crate::tail::Tail;
 
 const MAGIC: &[u8; 4] = b"BLR1";
 const HEADER: usize = 4 + 4 + 16 + 16;
@@ -78,24 +78,46 @@ impl Log {
         self.exists
     }
 
+    /// Whether it has no record that can be read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.payloads.is_empty()
+    }
+
     /// Bytes up to which the file holds records.
     pub(crate) fn len(&self) -> u64 {
         self.end as u64
     }
 
-    /// Where the last record ends.
-    pub(crate) fn tail(&self) -> Option<Tail> {
-        self.payloads.last().map(|payload| self.end_of(payload))
+    /// Whether the file begins with these bytes.
+    pub(crate) fn begins_with(&self, bytes: &[u8]) -> bool {
+        self.bytes[..self.end].starts_with(bytes)
     }
 
-    /// Whether a record that was published once is not there any more.
-    pub(crate) fn lacks(&self, tail: &Tail) -> bool {
-        !self.payloads.iter().rev().any(|payload| self.end_of(payload) == *tail)
+    /// What the file holds behind its first bytes.
+    pub(crate) fn since(&self, len: u64) -> &[u8] {
+        &self.bytes[len as usize..self.end]
     }
 
-    fn end_of(&self, payload: &Range<usize>) -> Tail {
-        let check = self.bytes[payload.start - 16..payload.start].try_into().expect("a check has 16 bytes");
-        Tail { len: payload.end as u64, check }
+    /// A log of these bytes, if none of it is damaged; a torn end is left out.
+    pub(crate) fn whole(bytes: &[u8]) -> Option<Log> {
+        let log = Log::scan(bytes.to_vec());
+        (log.broken.is_empty() && !log.too_new).then_some(log)
+    }
+
+    /// Whether the other has a record that this one has not.
+    pub(crate) fn lacks(&self, other: &Log) -> bool {
+        self.behind(other).next().is_some()
+    }
+
+    /// The payloads of the other that this one has not, in order.
+    pub(crate) fn behind<'o>(&self, other: &'o Log) -> impl Iterator<Item = &'o [u8]> {
+        let own: HashSet<Check> = self.payloads.iter().map(|payload| self.check(payload)).collect();
+        let missing = other.payloads.iter().filter(move |payload| !own.contains(&other.check(payload)));
+        missing.map(|payload| &other.bytes[payload.clone()])
+    }
+
+    fn check(&self, payload: &Range<usize>) -> Check {
+        self.bytes[payload.start - 16..payload.start].try_into().expect("a check has 16 bytes")
     }
 
     /// The payloads in order.
@@ -122,13 +144,14 @@ impl Log {
     }
 
     /// Replaces the file by one with just these payloads; the caller holds the lock that covers it.
-    pub(crate) fn rewrite(disk: &dyn Disk, name: &str, payloads: &[Vec<u8>]) -> Result<()> {
+    pub(crate) fn rewrite(disk: &dyn Disk, name: &str, payloads: &[Vec<u8>]) -> Result<Log> {
         let mut bytes = Vec::new();
         let mut last = Check::default();
         for payload in payloads {
             last = frame(&mut bytes, &last, payload)?;
         }
-        replace(disk, name, &bytes)
+        replace(disk, name, &bytes)?;
+        Ok(Log { exists: true, ..Log::scan(bytes) })
     }
 
     fn scan(bytes: Vec<u8>) -> Log {

@@ -8,17 +8,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use belay_store::{
-    GcOptions, GcReport, Hash, HeavyPath, LockMode, Progress, Quiet, Root, Usage, VerifyOptions, VerifyReport, Witness,
-    gc, heaviest, verify, weigh,
+    GcOptions, GcReport, Hash, HeavyPath, Progress, Quiet, Usage, VerifyOptions, VerifyReport, gc, heaviest, verify,
+    weigh,
 };
 
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::identity::Index;
 use crate::intent::Pending;
-use crate::log::Log;
 use crate::record::Snapshot;
-use crate::tail::Tail;
 use crate::timeline::Timeline;
 use crate::workspace::{Work, timeline_name};
 
@@ -102,17 +100,6 @@ impl Health {
     }
 }
 
-/// What a repair did.
-#[derive(Clone, Debug, Default)]
-pub struct RepairReport {
-    /// Objects that were found again in a workspace and stored anew.
-    pub healed: u64,
-    /// Objects that are lost.
-    pub lost: Vec<Hash>,
-    /// Unreadable records that were set aside.
-    pub records_dropped: u64,
-}
-
 /// Everything that all timelines say at one moment.
 pub(crate) struct Census {
     pub(crate) workspaces: Vec<(String, PathBuf, Timeline)>,
@@ -123,7 +110,7 @@ pub(crate) struct Census {
 
 impl Census {
     /// The manifests that must stay.
-    fn roots(&self) -> Vec<Hash> {
+    pub(crate) fn roots(&self) -> Vec<Hash> {
         let snapshots = self.workspaces.iter().flat_map(|(_, _, timeline)| timeline.snapshots());
         let all = snapshots.map(|snapshot| snapshot.manifest).chain(self.intended.iter().copied());
         // In the order of the timelines, so that neighbours, which share most, are marked one after the other.
@@ -148,10 +135,6 @@ impl Home {
             detail: "its workspace is not in the list of workspaces".to_owned(),
         }));
         for identity in index.known {
-            if self.has_lost_its_timeline(&identity.id)? {
-                let detail = "there was a timeline, and it is missing or empty".to_owned();
-                census.damage.push(TimelineDamage { file: timeline_name(&identity.id), offset: 0, detail });
-            }
             let timeline = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
             let pending = Pending::read(self.disk(), &identity.id)?;
             census.damage.extend(timeline.damage().iter().cloned().chain(pending.damage));
@@ -163,7 +146,7 @@ impl Home {
     }
 
     /// The ids of workspaces that have a timeline, listed or not.
-    fn histories(&self) -> Vec<String> {
+    pub(crate) fn histories(&self) -> Vec<String> {
         let found = std::fs::read_dir(self.path().join("workspaces")).into_iter().flatten().flatten();
         let with_timeline = found.filter(|entry| entry.path().join("timeline").is_file());
         with_timeline.filter_map(|entry| entry.file_name().into_string().ok()).collect()
@@ -179,29 +162,6 @@ impl Home {
             (None, None) => return Ok(()),
         };
         Err(Error::Store(belay_store::Error::Corrupt { name: "workspaces/index".to_owned(), detail }))
-    }
-
-    /// Lists workspaces again, or sets aside the timelines of which nobody knows whose they are.
-    fn relist(&self) -> Result<u64> {
-        let histories = self.histories();
-        let mut set_aside = 0;
-        for id in unlisted(&histories, &Index::read(self.disk())?) {
-            if !Index::relist(self.disk(), id)? {
-                let (name, aside) = (timeline_name(id), format!("workspaces/{id}/timeline.aside"));
-                self.disk().rename(&name, &aside).map_err(Error::disk("set aside", &name))?;
-                Tail::remove(self.disk(), &name)?;
-                set_aside += 1;
-            }
-        }
-        Ok(set_aside)
-    }
-
-    /// Whether a timeline says nothing although there was a snapshot: only after one a cache is written.
-    fn has_lost_its_timeline(&self, id: &str) -> Result<bool> {
-        let dir = format!("workspaces/{id}");
-        let files = self.disk().list(&dir).map_err(Error::disk("list", &dir))?;
-        let has_cache = files.iter().any(|(name, _)| name.starts_with("cache"));
-        Ok(has_cache && Log::read(self.disk(), &timeline_name(id))?.payloads().next().is_none())
     }
 
     /// The manifests that must stay; an error while that cannot be known.
@@ -317,62 +277,9 @@ impl Home {
         let snapshots = census.workspaces.iter().map(|(_, _, timeline)| timeline.snapshots().len()).sum();
         Ok(Health { store, affected, timelines: census.damage, snapshots })
     }
-
-    /// Heals what can be healed from the workspaces, and sets aside what cannot be read.
-    pub fn repair(&self, health: &Health) -> Result<RepairReport> {
-        let mut report = RepairReport::default();
-        let census = self.census()?;
-        if !health.store.damage.is_empty() {
-            let mut live = Vec::new();
-            for (id, path, timeline) in &census.workspaces {
-                if let (Ok(root), Some(latest)) = (Root::open(path), timeline.latest()) {
-                    live.push(Witness { root, snapshot: latest.manifest, cache: format!("workspaces/{id}/cache") });
-                }
-            }
-            let repaired = belay_store::repair(self.store(), &health.store, &census.roots(), &live)?;
-            (report.healed, report.lost) = (repaired.healed, repaired.lost);
-        }
-        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist()?;
-        for (id, _, _) in &self.census()?.workspaces {
-            report.records_dropped += self.set_damage_aside(id)?;
-        }
-        Ok(report)
-    }
-
-    /// Removes the cache, which would for ever tell of a timeline that is lost.
-    pub(crate) fn drop_cache(&self, workspace: &str) -> Result<()> {
-        let dir = format!("workspaces/{workspace}");
-        for (name, _) in self.disk().list(&dir).map_err(Error::disk("list", &dir))? {
-            if name.starts_with("cache") {
-                let name = format!("{dir}/{name}");
-                self.disk().remove(&name).map_err(Error::disk("remove", &name))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a timeline anew without what cannot be read; returns how many records that were.
-    fn set_damage_aside(&self, workspace: &str) -> Result<u64> {
-        let (name, lock) = (timeline_name(workspace), format!("workspaces/{workspace}/lock"));
-        let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-        let timeline = Timeline::read(self.disk(), &name)?;
-        let mut damaged = timeline.damage().len() as u64;
-        if self.has_lost_its_timeline(workspace)? {
-            self.drop_cache(workspace)?;
-            damaged += 1;
-        }
-        if !timeline.damage().is_empty() {
-            timeline.rewrite(self.disk(), &name)?;
-        }
-        let pending = Pending::read(self.disk(), workspace)?;
-        for damage in &pending.damage {
-            self.disk().remove(&damage.file).map_err(Error::disk("remove", &damage.file))?;
-        }
-        Ok(damaged + pending.damage.len() as u64)
-    }
 }
 
 /// The histories whose workspace the list lacks.
-fn unlisted<'a>(histories: &'a [String], index: &'a Index) -> impl Iterator<Item = &'a String> {
+pub(crate) fn unlisted<'a>(histories: &'a [String], index: &'a Index) -> impl Iterator<Item = &'a String> {
     histories.iter().filter(|id| index.known.iter().all(|identity| identity.id != **id))
 }

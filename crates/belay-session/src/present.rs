@@ -3,8 +3,8 @@
 use std::io::{self, Read};
 
 use belay_store::{
-    Captured, Change, Content, Coverage, Entry, Kind, Links, Manifest, Preview, Scope, Segment, Sides, Store, View,
-    diff, preview,
+    Captured, Change, Content, Coverage, Entry, Kind, Links, Manifest, Preview, Scope, Segment, Sides, Store, Veiled,
+    View, diff, preview, veil,
 };
 
 use crate::error::{Error, Result};
@@ -24,6 +24,8 @@ pub struct Tree {
 
 enum Source {
     Stored(Box<Manifest>),
+    /// The same without what somebody must not learn of.
+    Veiled(Box<Veiled>, Scope),
     Present(Box<Preview>),
 }
 
@@ -57,6 +59,7 @@ impl Tree {
     pub fn manifest(&self) -> &Manifest {
         match &self.source {
             Source::Stored(manifest) => manifest,
+            Source::Veiled(veiled, _) => &veiled.manifest,
             Source::Present(preview) => &preview.manifest,
         }
     }
@@ -65,6 +68,7 @@ impl Tree {
     pub fn view<'a>(&'a self, store: &'a Store) -> View<'a> {
         match &self.source {
             Source::Stored(_) => View::stored(store),
+            Source::Veiled(veiled, _) => View::with_unwritten(store, &veiled.nodes),
             Source::Present(preview) => preview.view(store),
         }
     }
@@ -73,6 +77,11 @@ impl Tree {
     pub fn coverage(&self, store: &Store) -> Result<Coverage> {
         match &self.source {
             Source::Stored(manifest) => Ok(manifest.coverage(store)?),
+            Source::Veiled(veiled, hidden) => {
+                let mut coverage = veiled.manifest.coverage(store)?;
+                coverage.gaps.retain(|gap| !hidden.contains(&gap.path));
+                Ok(coverage)
+            }
             Source::Present(preview) => Ok(preview.coverage.clone()),
         }
     }
@@ -81,6 +90,7 @@ impl Tree {
     pub(crate) fn links(&self, store: &Store) -> Result<Links> {
         match &self.source {
             Source::Stored(manifest) => Ok(manifest.links(store)?),
+            Source::Veiled(veiled, _) => Ok(veiled.manifest.links(store)?),
             Source::Present(preview) => Ok(preview.links.clone()),
         }
     }
@@ -107,8 +117,42 @@ impl Workspace<'_> {
         Ok(Stored { tree: Tree::stored(captured.manifest.clone()), _captured: captured })
     }
 
-    /// The tree of a snapshot.
+    /// The tree of a snapshot, as far as whoever asks may know of it.
     pub fn tree(&self, snapshot: &Snapshot) -> Result<Tree> {
+        self.veiled(self.whole_tree(snapshot)?)
+    }
+
+    /// A snapshot as whoever asks may be told of it: hash and counts are of what is not hidden.
+    pub fn as_told(&self, snapshot: &Snapshot) -> Result<Snapshot> {
+        if !self.hides_something() {
+            return Ok(snapshot.clone());
+        }
+        let tree = self.tree(snapshot)?;
+        let Manifest { identity, counts, .. } = tree.manifest();
+        Ok(Snapshot { root: *identity, files: counts.files, bytes: counts.bytes, size_delta: 0, ..snapshot.clone() })
+    }
+
+    /// A tree without what whoever asks must not learn of.
+    pub(crate) fn veiled(&self, tree: Tree) -> Result<Tree> {
+        let hidden = self.guard().hidden();
+        if hidden.is_empty() {
+            return Ok(tree);
+        }
+        let veiled = veil(tree.view(self.home.store()), tree.manifest(), &hidden)?;
+        let hidden = Scope::new(hidden);
+        let source = match tree.source {
+            Source::Stored(_) | Source::Veiled(..) => Source::Veiled(Box::new(veiled), hidden),
+            Source::Present(mut preview) => {
+                preview.nodes.extend(veiled.nodes);
+                preview.coverage.gaps.retain(|gap| !hidden.contains(&gap.path));
+                Source::Present(Box::new(Preview { manifest: veiled.manifest, ..*preview }))
+            }
+        };
+        Ok(Tree { source, ..tree })
+    }
+
+    /// The tree of a snapshot with all that is in it, which is for no eyes.
+    pub(crate) fn whole_tree(&self, snapshot: &Snapshot) -> Result<Tree> {
         let damaged = |source| Error::Damaged { snapshot: snapshot.id.clone(), source };
         let manifest = Manifest::read(self.home.store(), &snapshot.manifest).map_err(damaged)?;
         Ok(Tree { snapshot: Some(snapshot.clone()), source: Source::Stored(Box::new(manifest)), git: None })
@@ -116,7 +160,7 @@ impl Workspace<'_> {
 
     /// The tree that is there now; nothing is written.
     pub fn present(&self, work: Work<'_>) -> Result<Tree> {
-        self.look(Look::default(), work)
+        self.veiled(self.look(Look::default(), work)?)
     }
 
     /// The same, looking at no more than what changed since the newest snapshot where its filesystem can be asked;
@@ -124,7 +168,7 @@ impl Workspace<'_> {
     pub fn present_if_told(&self, work: Work<'_>) -> Result<Tree> {
         let told = if self.eyes().is_none() { self.told_now()? } else { None };
         let dirty = told.as_ref().map(|(base, paths)| (base, paths.as_slice()));
-        self.look(Look { dirty, ..Look::default() }, work)
+        self.veiled(self.look(Look { dirty, ..Look::default() }, work)?)
     }
 
     pub(crate) fn look(&self, look: Look<'_>, work: Work<'_>) -> Result<Tree> {

@@ -174,12 +174,6 @@ impl Profile {
         }
     }
 
-    /// Whether something of the workspace is hidden, by whatever kind of path.
-    pub fn hides_within(&self, ground: &Ground<'_>) -> bool {
-        let hides = |rule: &&Rule| rule.access == Access::Hidden && place(rule, ground).starts_with(ground.workspace);
-        self.rules.iter().any(|rule| hides(&rule))
-    }
-
     /// The rule that says what becomes of exactly this path, if one does.
     pub(crate) fn rule_at(&self, path: &Path, ground: &Ground<'_>) -> Option<&Rule> {
         let grants = self.grants(ground).into_iter().rev();

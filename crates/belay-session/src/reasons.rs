@@ -4,7 +4,7 @@
 //! Invariants: what is said of a path is read from the layout that the jail is composed of; no rule is proposed that would
 //! open what stays closed, or that would change nothing.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ use crate::error::{Error, Result, chain_of};
 use crate::profile::{Ground, Profile, Rule, Why};
 use crate::run::{Confinement, Den, Reach, policy_at, shown_in_general};
 use crate::secrets;
+use crate::shell::shell_word;
 
 const NOENT: i32 = rustix::io::Errno::NOENT.raw_os_error();
 const ACCES: i32 = rustix::io::Errno::ACCESS.raw_os_error();
@@ -36,7 +37,9 @@ pub struct Reasons {
     belay: PathBuf,
     settings: PathBuf,
     is_apart: bool,
-    guarded: HashSet<PathBuf>,
+    guarded: HashMap<PathBuf, Access>,
+    /// What grants say of paths of the workspace, itself among them; of two for the same the later one counts.
+    inside: Vec<(PathBuf, Access)>,
 }
 
 /// A path that a command was refused.
@@ -62,6 +65,11 @@ impl Reasons {
         let why = |why: String| Error::Confinement { why };
         let profile = den.profiles.get(&wanted.profile).map_err(|error| why(error.to_string()))?;
         let sight = Sight::of(policy).map_err(|error| why(chain_of(&error)))?;
+        let mut inside: Vec<(PathBuf, Access)> = Vec::new();
+        for (path, access) in sight.named().filter(|(path, _)| path.starts_with(at)) {
+            inside.retain(|(other, _)| other != path);
+            inside.push((path.to_owned(), access));
+        }
         let flag = |(path, reach): &(Raw, Reach)| (PathBuf::from(std::ffi::OsStr::from_bytes(path.bytes())), *reach);
         Ok(Reasons {
             sight,
@@ -72,7 +80,8 @@ impl Reasons {
             belay: belay.to_owned(),
             settings: den.settings.clone(),
             is_apart: !policy.kept.is_empty(),
-            guarded: HashSet::new(),
+            guarded: HashMap::new(),
+            inside,
         })
     }
 
@@ -90,17 +99,36 @@ impl Reasons {
         self.flags.iter().any(|(flag, _)| flag.starts_with(path))
     }
 
-    /// Files of the workspace, and directories with all that is in them, that can only be read, whatever the rules say.
-    pub(crate) fn guard(&mut self, paths: Vec<PathBuf>) {
+    /// Whether a flag names exactly this path.
+    pub(crate) fn has_flag(&self, path: &Path) -> bool {
+        self.flags.iter().any(|(flag, _)| flag == path)
+    }
+
+    /// What rules and flags say of a path of the workspace.
+    pub(crate) fn rules_say(&self, path: &Path) -> Access {
+        let around = self.inside.iter().filter(|(rule, _)| path.starts_with(rule));
+        around.max_by_key(|(rule, _)| rule.components().count()).map_or(Access::Write, |(_, access)| *access)
+    }
+
+    /// The paths of the workspace that rules and flags name, and what they say.
+    pub(crate) fn inside(&self) -> impl Iterator<Item = (&Path, Access)> {
+        self.inside.iter().map(|(path, access)| (path.as_path(), *access))
+    }
+
+    /// Files of the workspace, and directories with all that is in them, that can only be read, or files that are
+    /// hidden, whatever the rules say.
+    pub(crate) fn guard(&mut self, paths: Vec<(PathBuf, Access)>) {
         self.guarded = paths.into_iter().collect();
     }
 
     fn see(&self, path: &Path) -> Seen {
         let seen = self.sight.see(path);
-        let is_writable = seen.access == Access::Write && !self.guarded.is_empty();
-        match is_writable.then(|| seen.path.ancestors().find(|above| self.guarded.contains(*above))).flatten() {
-            Some(guarded) => Seen { access: Access::Read, grant: Some(guarded.to_owned()), ..seen.clone() },
-            None => seen,
+        let guarded = || seen.path.ancestors().find_map(|above| self.guarded.get_key_value(above));
+        match (!self.guarded.is_empty()).then(guarded).flatten() {
+            Some((path, access)) if *access == Access::Hidden || seen.access == Access::Write => {
+                Seen { access: *access, grant: Some(path.clone()), ..seen.clone() }
+            }
+            _ => seen,
         }
     }
 
@@ -170,8 +198,14 @@ impl Reasons {
             None if self.settings.starts_with(grant) || grant.starts_with(&self.settings) => {
                 plain("belay's settings can only be read")
             }
+            None if self.guarded.get(grant) == Some(&Access::Hidden) => {
+                plain("a file is hidden if another name of it is")
+            }
+            None if self.guarded.contains_key(grant) => {
+                plain("a file that has a name elsewhere too, or one that can only be read, can only be read")
+            }
             None if grant.starts_with(&self.workspace) => {
-                plain("a file that has a name elsewhere too can only be read")
+                plain("git takes settings or programs from there, and those of the repository are protected")
             }
             None if grant.starts_with("/etc") => plain("what only root may read in /etc is hidden"),
             None => plain("what a filesystem keeps of a workspace is belay's"),
@@ -268,12 +302,7 @@ impl Reasons {
 
 /// A path as a shell reads it back.
 fn word(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^~".contains(c);
-    match text.chars().all(is_plain) {
-        true => text.into_owned(),
-        false => format!("'{}'", text.replace('\'', "'\\''")),
-    }
+    shell_word(path.as_os_str().as_bytes())
 }
 
 fn has_several_names(path: &Path) -> bool {

@@ -42,6 +42,16 @@ impl Workspace<'_> {
             .collect())
     }
 
+    /// Whether a rollback is being carried out at this moment.
+    pub fn is_rewinding(&self) -> Result<bool> {
+        Ok(self.has_intent() && self.lock_rollback()?.is_none())
+    }
+
+    /// Whether a rollback has begun and not ended, alive or not.
+    pub(crate) fn has_intent(&self) -> bool {
+        Pending::read(self.home.disk(), &self.id).is_ok_and(|pending| !pending.intents.is_empty())
+    }
+
     /// Finishes or reverses rollbacks that were interrupted; every command calls it first.
     pub fn recover(&self, work: Work<'_>) -> Result<Vec<Recovered>> {
         let pending = Pending::read(self.home.disk(), &self.id)?;
@@ -94,7 +104,11 @@ impl Workspace<'_> {
         let ended = outcome.and_then(|(changed, left)| {
             (result.changed, result.left) = (changed, left);
             self.record(intent, changed, result.reversed)?;
-            intent.clear(self.home.disk(), &self.id)
+            intent.clear(self.home.disk(), &self.id)?;
+            if changed > 0 {
+                self.leave_news(intent, changed, &mut std::iter::empty());
+            }
+            Ok(())
         });
         match ended {
             Err(error) if is_stop(&error) => return Err(Error::Store(belay_store::Error::HalfDone)),
@@ -107,7 +121,7 @@ impl Workspace<'_> {
         let store = self.home.store();
         let (target, safety) =
             (Manifest::read(store, &intent.target.manifest)?, Manifest::read(store, &intent.safety.manifest)?);
-        self.tidy(intent, &self.plan_between(&safety, &target, &intent.paths())?, work)?;
+        self.tidy(intent, &self.plan_between(&safety, &target, &intent.paths(), &intent.guard)?, work)?;
         self.go_on(intent, &target, &safety, work)
     }
 
@@ -121,7 +135,7 @@ impl Workspace<'_> {
         // What the target held cannot be told any more, so neither what is newer than the crash. With another
         // capture of everything that is there, nothing can be lost.
         let captured = self.capture(Look { keep: Some(&safety), ..Look::default() }, work)?;
-        let plan = self.plan_between(&captured.manifest, &safety, &intent.paths())?;
+        let plan = self.plan_between(&captured.manifest, &safety, &intent.paths(), &intent.guard)?;
         self.name_safety(captured, &format!("before reversing {}", intent.operation))?;
         let applied = apply(self.home.store(), &self.writable()?, &plan, &apply_options(intent, OnStop::Half, work))?;
         self.tidy(intent, &plan, work)?;
@@ -132,7 +146,7 @@ impl Workspace<'_> {
     fn go_on(&self, intent: &Intent, goal: &Manifest, other: &Manifest, work: Work<'_>) -> Result<(u64, Vec<Left>)> {
         let store = self.home.store();
         let now = self.look(Look { keep: Some(goal), ..Look::default() }, work)?;
-        let scope = belay_store::Scope::new(intent.paths());
+        let scope = belay_store::Scope::new(intent.paths()).sparing(intent.guard.spared());
         let (view, links) = (now.view(store), now.links(store)?);
         let mut plan = belay_store::plan(view, now.manifest(), &links, goal, &scope, belay_sys::is_root())?;
         let mut left = narrow(&mut plan, View::stored(store), &other.root)?;

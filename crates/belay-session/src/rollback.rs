@@ -6,21 +6,25 @@
 
 mod opening;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_store::{
-    Applied, ApplyOptions, Captured, Coverage, Faults, GapKind, Left, Lock, LockMode, Manifest, MtimePolicy, OnStop,
-    Plan, Scope, Step, View, apply, extract, plan, tidy_up,
+    Applied, ApplyOptions, Captured, Change, Coverage, Entry, Faults, GapKind, Kind as EntryKind, Left, LeftReason,
+    Links, Lock, LockMode, Manifest, MtimePolicy, Node, OnStop, Plan, Scope, Sides, Step, Store, View, apply, diff,
+    extract, plan, tidy_up,
 };
 use jiff::Timestamp;
 
 use self::opening::Opening;
 use crate::budget::Spared;
 use crate::error::{Error, Result};
+use crate::guard::Guard;
+use crate::home::Home;
 use crate::intent::{Intent, Named};
-use crate::nearest::nearest_paths;
+use crate::present::Tree;
 use crate::record::{Kind, Origin, PathText, Record, RewindKind, Rewound, Snapshot};
 use crate::retention::Pruned;
 use crate::snapshot::{Look, SnapshotRequest};
@@ -72,8 +76,8 @@ pub enum Stage<'a> {
     Capturing,
     /// The present is captured.
     Captured(&'a Snapshot),
-    /// The files are being swapped.
-    Restoring(&'a Snapshot),
+    /// The files are being swapped as planned.
+    Restoring(&'a Plan),
     /// The files were swapped.
     Restored,
 }
@@ -133,9 +137,10 @@ impl Workspace<'_> {
         let aim = self.aim(&timeline, request)?;
         let now = self.look(Look { keep: Some(&aim.manifest), ..Look::default() }, work)?;
         self.check_paths(&aim, &now.view(store), now.manifest())?;
-        let scope = Scope::new(aim.paths.clone());
+        let scope = Scope::new(aim.paths.clone()).sparing(self.guard().spared());
         let (view, links) = (now.view(store), now.links(store)?);
         let mut plan = plan(view, now.manifest(), &links, &aim.manifest, &scope, belay_sys::is_root())?;
+        tell_hidden(&mut plan, &self.guard(), &scope, [(view, now.manifest()), (View::stored(store), &aim.manifest)])?;
         // What will be opened is not in the way then.
         let opened: HashSet<&[u8]> = plan.steps.iter().filter(Step::opens).map(|step| step.path).collect();
         plan.left.retain(|left| !opened.contains(left.path.as_slice()));
@@ -170,7 +175,7 @@ impl Workspace<'_> {
             self.within_budget(Spared { ids: &[&aim.target.id], beginning: None }, &mut thinned, &mut capture)?;
         let view = View::stored(self.home.store());
         self.check_paths(&aim, &view, &captured.manifest)?;
-        let plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths)?;
+        let plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths, &self.guard())?;
         let (captured, plan, opening) = self.open_shut(&aim, (captured, plan), work, faults)?;
         // An undo counts even if somebody has put everything back by hand: the next one goes further back.
         let is_idle = plan.steps.is_empty() && opening.is_empty();
@@ -184,7 +189,7 @@ impl Workspace<'_> {
             false => self.name_shut(captured, &opening, &why)?,
         };
         tell(Stage::Captured(&safety));
-        tell(Stage::Restoring(&aim.target));
+        tell(Stage::Restoring(&plan));
         let applied = self.carry_out_opened(&aim, &safety, &plan, opening, (work, faults))?;
         tell(Stage::Restored);
         let left = plan.left.into_iter().chain(applied.left).collect();
@@ -217,10 +222,18 @@ impl Workspace<'_> {
     }
 
     /// The plan from one snapshot to another, both in the store.
-    pub(crate) fn plan_between(&self, now: &Manifest, target: &Manifest, paths: &[Vec<u8>]) -> Result<Plan> {
+    pub(crate) fn plan_between(
+        &self,
+        now: &Manifest,
+        target: &Manifest,
+        paths: &[Vec<u8>],
+        guard: &Guard,
+    ) -> Result<Plan> {
         let store = self.home.store();
-        let scope = Scope::new(paths.to_vec());
-        Ok(plan(View::stored(store), now, &now.links(store)?, target, &scope, belay_sys::is_root())?)
+        let scope = Scope::new(paths.to_vec()).sparing(guard.spared());
+        let mut plan = plan(View::stored(store), now, &now.links(store)?, target, &scope, belay_sys::is_root())?;
+        tell_hidden(&mut plan, guard, &scope, [now, target].map(|tree| (View::stored(store), tree)))?;
+        Ok(plan)
     }
 
     /// Lists a capture of what is about to be changed.
@@ -255,6 +268,7 @@ impl Workspace<'_> {
             target: Named::from(&aim.target),
             safety: Named::from(safety),
             paths: aim.paths.iter().map(|path| PathText::from(path.as_slice())).collect(),
+            guard: self.guard(),
             exact_times: aim.mtime == MtimePolicy::Exact,
             begun_at: safety.created_at,
         };
@@ -306,7 +320,7 @@ impl Workspace<'_> {
         let is_untouched = || -> Result<bool> {
             let work = Work { stop: &calm, ..work };
             tidy_up(&self.writable()?, plan, &apply_options(intent, OnStop::OldState, work))?;
-            let before = self.tree(safety)?;
+            let before = self.whole_tree(safety)?;
             let look = Look { keep: Some(before.manifest()), ..Look::default() };
             let now = self.look(look, work)?;
             let planned: HashSet<&[u8]> = plan.steps.paths().collect();
@@ -342,6 +356,11 @@ impl Workspace<'_> {
 
     /// Works out what a request means at this moment.
     fn aim(&self, timeline: &Timeline, request: &RewindRequest) -> Result<Aim> {
+        // Neither done nor told what is there; beside others it is left alone.
+        let spared = self.guard().spared();
+        if let Some(path) = request.paths.first().filter(|_| request.paths.iter().all(|path| spared.contains(path))) {
+            return Err(Error::KeptFrom { path: printable(path) });
+        }
         let mut paths = request.paths.clone();
         let mut step_of = |rewind: Option<&&Rewound>, verb| {
             let rewind = rewind.ok_or(Error::NothingTo(verb))?;
@@ -371,7 +390,8 @@ impl Workspace<'_> {
             let in_target = view.lookup(&aim.manifest.root, path)?.is_some();
             let is_there = aim.kind != RewindKind::Restore && view.lookup(&now.root, path)?.is_some();
             if !in_target && !is_there {
-                let nearest = nearest_paths(view, &aim.manifest.root, path)?;
+                let target = self.veiled(Tree::stored(aim.manifest.clone()))?;
+                let nearest = self.nearest_paths(&target, path)?;
                 let nearest = nearest.iter().map(|path| printable(path)).collect();
                 let (path, snapshot) = (printable(path), aim.target.id.clone());
                 return Err(Error::NotInSnapshot { path, snapshot, nearest });
@@ -401,6 +421,57 @@ impl Workspace<'_> {
         };
         extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
     }
+}
+
+/// What is hidden is said to be left whether or not it differs: that alone would tell something of it.
+fn tell_hidden(plan: &mut Plan, guard: &Guard, scope: &Scope, trees: [(View<'_>, &Manifest); 2]) -> Result<()> {
+    let hidden = guard.hidden();
+    if hidden.is_empty() {
+        return Ok(());
+    }
+    let all = Scope::new(hidden.clone());
+    plan.left.retain(|left| left.reason != LeftReason::Spared || !all.contains(&left.path));
+    for path in hidden.into_iter().filter(|path| scope.may_contain(path)) {
+        let mut is_there = false;
+        for (view, tree) in &trees {
+            is_there |= view.lookup(&tree.root, &path)?.is_some();
+        }
+        plan.left.extend(is_there.then_some(Left { path, reason: LeftReason::Spared }));
+    }
+    Ok(())
+}
+
+impl Home {
+    /// What a rollback to the tree would do in a directory that is empty, such as one that has to be made again.
+    pub fn plan_anew(&self, target: &Manifest) -> Result<Plan> {
+        with_nothing(self.store(), target, |view, now| {
+            let (now, scope) = (Manifest { root: now.clone(), links: None, ..target.clone() }, Scope::default());
+            Ok(plan(view, &now, &Links::default(), target, &scope, belay_sys::is_root())?)
+        })
+    }
+
+    /// What differs from the tree if all of it is gone.
+    pub fn changes_when_gone(&self, tree: &Manifest) -> Result<Vec<Change>> {
+        with_nothing(self.store(), tree, |after, after_root| {
+            let before = View::stored(self.store());
+            let sides = Sides { before, before_root: &tree.root, after, after_root };
+            let mut changes = Vec::new();
+            diff(&sides, &Scope::default(), &mut |change| {
+                changes.push(change);
+                Ok(())
+            })?;
+            Ok(changes)
+        })
+    }
+}
+
+/// Calls `use_it` with the directory as it would be without anything in it.
+fn with_nothing<T>(store: &Store, tree: &Manifest, use_it: impl FnOnce(View<'_>, &Entry) -> Result<T>) -> Result<T> {
+    let empty = Arc::new(Node::default());
+    let (node, identity) = (store.algorithm().hash(&empty.encode()), empty.identity(store.algorithm()));
+    let nodes = HashMap::from([(node, empty)]);
+    let nothing = Entry { kind: EntryKind::Dir { node, identity, files: 0, bytes: 0 }, ..tree.root.clone() };
+    use_it(View::with_unwritten(store, &nodes), &nothing)
 }
 
 fn printable(path: &[u8]) -> String {

@@ -23,6 +23,7 @@ mod passers;
 mod progress;
 mod record;
 mod refusals;
+mod repository;
 mod seat;
 mod start;
 mod steps;

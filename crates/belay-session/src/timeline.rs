@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::log::Log;
 use crate::maintenance::TimelineDamage;
 use crate::record::{Backend, Kind, Record, RewindKind, Rewound, Snapshot};
-use crate::tail::Tail;
+use crate::spare::{self, Spared};
 
 /// Rewinds older than the newest of these cannot be undone any more; they are dropped when the log is rewritten.
 const REWINDS_KEPT: usize = 200;
@@ -24,6 +24,7 @@ pub struct Timeline {
     snapshots: Vec<Snapshot>,
     rewinds: Vec<Rewound>,
     damage: Vec<TimelineDamage>,
+    is_lost: bool,
     numbers: u64,
     latest_at: Option<Timestamp>,
     auto_slot: Option<u32>,
@@ -78,6 +79,11 @@ impl Timeline {
     /// Records that cannot be read.
     pub fn damage(&self) -> &[TimelineDamage] {
         &self.damage
+    }
+
+    /// Whether it tells of nothing although there was a snapshot.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost
     }
 
     /// The rewinds that `undo` would take back, in the order in which they happened.
@@ -146,14 +152,39 @@ impl Timeline {
 
     /// Writes the log of that name anew, under its lock, with only what still counts.
     pub(crate) fn rewrite(&self, disk: &dyn Disk, name: &str) -> Result<()> {
-        Tail::remove(disk, name)?;
-        Log::rewrite(disk, name, &payloads(&self.essence()))
+        spare::remove(disk, name)?;
+        let log = Log::rewrite(disk, name, &payloads(&self.essence()))?;
+        spare::write(disk, name, &log, 0);
+        Ok(())
+    }
+
+    /// The timeline of that name with what its spare still has of it, and how many records those are.
+    pub(crate) fn healed(disk: &dyn Disk, name: &str) -> Result<(Timeline, u64)> {
+        let Spared { log, more, .. } = Spared::read(disk, name)?;
+        let Some(spare) = more else { return Ok((Timeline::of(&log, name)?, 0)) };
+        let mut timeline = Timeline::of(&spare, name)?;
+        // What was recorded while something was missing comes behind it, and its numbers may be taken.
+        for payload in spare.behind(&log) {
+            let Ok(mut record) = serde_json::from_slice::<Record>(payload) else { continue };
+            if let Record::Snapshot(snapshot) = &mut record {
+                snapshot.number = snapshot.number.max(timeline.next_number());
+            }
+            timeline.apply(record);
+        }
+        Ok((timeline, log.behind(&spare).count() as u64))
     }
 
     /// Changes what is said of snapshots and rewinds; nothing of it counts before the log is written anew.
     pub(crate) fn edit(&mut self, mut snapshot: impl FnMut(&mut Snapshot), mut rewind: impl FnMut(&mut Rewound)) {
         self.snapshots.iter_mut().for_each(&mut snapshot);
         self.rewinds.iter_mut().for_each(&mut rewind);
+    }
+
+    /// The same as it was at a moment, but for what was deleted since.
+    pub(crate) fn until(mut self, moment: Timestamp) -> Timeline {
+        self.snapshots.retain(|snapshot| snapshot.created_at <= moment);
+        self.rewinds.retain(|rewind| rewind.at <= moment);
+        self
     }
 
     /// What a log tells.
@@ -242,40 +273,47 @@ impl Timeline {
 pub(crate) struct Reading {
     pub(crate) timeline: Arc<Timeline>,
     pub(crate) log: Arc<Log>,
+    /// How many bytes of the log are in its spare.
+    pub(crate) spared: u64,
 }
 
 impl Reading {
     /// Reads the timeline of that name, unless `known` is still what the file holds.
     pub(crate) fn new(disk: &dyn Disk, name: &str, known: Option<Reading>) -> Result<Reading> {
         match known {
-            Some(known) if known.log.is_still(disk, name)? => Ok(known),
-            _ => {
-                let (log, is_short) = read_with_tail(disk, name)?;
-                let mut timeline = Timeline::of(&log, name)?;
-                // Other damage is named by itself, and may be what hides the end.
-                if is_short && timeline.damage.is_empty() {
-                    let (file, detail) = (name.to_owned(), "records are missing at its end".to_owned());
-                    timeline.damage.push(TimelineDamage { file, offset: log.len(), detail });
-                }
-                Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log) })
-            }
+            Some(known) if known.log.is_still(disk, name)? => return Ok(known),
+            _ => {}
+        }
+        let Spared { log, len, more } = Spared::read(disk, name)?;
+        let mut timeline = Timeline::of(&log, name)?;
+        timeline.is_lost = log.is_empty() && (more.is_some() || !log.broken.is_empty() || had_snapshot(disk, name)?);
+        let detail = match more {
+            _ if timeline.is_lost => "there was a timeline, and it is missing or empty",
+            Some(_) => "records are missing that it once had",
+            None => "",
+        };
+        // Other damage is named by itself, and may be what hides the records.
+        if timeline.damage.is_empty() && !detail.is_empty() {
+            let (file, offset, detail) = (name.to_owned(), log.len(), detail.to_owned());
+            timeline.damage.push(TimelineDamage { file, offset, detail });
+        }
+        Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log), spared: len })
+    }
+
+    /// The same, or an error if going on would begin a second history where the first one is lost.
+    pub(crate) fn unless_lost(self, name: &str) -> Result<Reading> {
+        match self.timeline.is_lost {
+            true => Err(Error::LostTimeline { name: name.to_owned() }),
+            false => Ok(self),
         }
     }
 }
 
-/// Reads a log, and whether a record is gone that it is known to have had.
-fn read_with_tail(disk: &dyn Disk, name: &str) -> Result<(Log, bool)> {
-    loop {
-        // The mark before the log: what is published in between makes the log longer than the mark says.
-        let tail = Tail::read(disk, name);
-        let log = Log::read(disk, name)?;
-        // One without any record is told by what else is beside it.
-        let is_short = tail.is_some_and(|tail| log.tail().is_some() && log.lacks(&tail));
-        // The log may have been written anew in between; then its mark was removed or is another.
-        if !is_short || Tail::read(disk, name) == tail {
-            return Ok((log, is_short));
-        }
-    }
+/// Whether something beside the timeline tells of a snapshot: only after one a cache is written.
+fn had_snapshot(disk: &dyn Disk, name: &str) -> Result<bool> {
+    let dir = name.rsplit_once('/').map_or("", |(dir, _)| dir);
+    let files = disk.list(dir).map_err(Error::disk("list", dir))?;
+    Ok(files.iter().any(|(name, _)| name.starts_with("cache")))
 }
 
 /// Records as payloads of a log.

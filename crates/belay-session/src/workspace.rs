@@ -15,11 +15,12 @@ use belay_store::{LockMode, Manifest, Progress, Root};
 use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Sight};
+use crate::guard::Guard;
 use crate::home::Home;
-use crate::identity::{Arrival, Place};
+use crate::identity::{Arrival, Index, Place};
 use crate::overlay::Overlay;
 use crate::record::{Record, Snapshot};
-use crate::tail::Tail;
+use crate::spare;
 use crate::timeline::{Reading, Timeline, payloads};
 use crate::trust::Trust;
 
@@ -49,9 +50,14 @@ pub struct Workspace<'h> {
     memory: Mutex<Option<Reading>>,
     /// Who sees what changes in it.
     sight: Sight,
+    /// What whoever asks is kept from.
+    guard: Option<Arc<Guard>>,
     /// The records of conversations that were added to.
     pub(crate) notebooks: Mutex<HashMap<String, Notebook>>,
 }
+
+/// With less room than this not even a record fits.
+const ROOM_BYTES_MIN: u64 = 64 << 10;
 
 /// The name of a workspace's timeline beneath belay's home.
 pub(crate) fn timeline_name(id: &str) -> String {
@@ -81,6 +87,7 @@ impl<'h> Workspace<'h> {
             above: None,
             memory: Mutex::default(),
             sight: Sight::default(),
+            guard: None,
             notebooks: Mutex::default(),
         })
     }
@@ -108,6 +115,7 @@ impl<'h> Workspace<'h> {
             above: None,
             memory: Mutex::default(),
             sight: Sight::default(),
+            guard: None,
             notebooks: Mutex::default(),
         })
     }
@@ -115,6 +123,21 @@ impl<'h> Workspace<'h> {
     /// The same, seen by somebody, so that a look at it costs what changed.
     pub fn seen_by(self, sight: Sight) -> Workspace<'h> {
         Workspace { sight, ..self }
+    }
+
+    /// The same for somebody who is kept from some of it: that is not changed, and what is hidden is not told of.
+    pub fn guarded_by(self, guard: Option<Arc<Guard>>) -> Workspace<'h> {
+        Workspace { guard, ..self }
+    }
+
+    /// What whoever asks is kept from.
+    pub(crate) fn guard(&self) -> Guard {
+        self.guard.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// Whether whoever asks must not learn of some of it.
+    pub fn hides_something(&self) -> bool {
+        self.guard.as_ref().is_some_and(|guard| guard.hides())
     }
 
     /// Who sees what changes in it.
@@ -168,6 +191,26 @@ impl<'h> Workspace<'h> {
         opened.is_ok_and(|opened| crate::eyes::number(&self.path) == Some((opened.dev, opened.ino)))
     }
 
+    /// Refuses if nothing can be captured because belay's own home cannot be written.
+    pub fn check_writable(&self) -> Result<()> {
+        for name in ["store".to_owned(), format!("workspaces/{}", self.id)] {
+            belay_sys::check_writable(&self.home.path().join(&name)).map_err(Error::disk("write", &name))?;
+        }
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let is_full = self.home.disk().free_bytes().is_ok_and(|free| free < ROOM_BYTES_MIN);
+        if is_full { Err(Error::disk("write", "store")(full())) } else { Ok(()) }
+    }
+
+    /// Whether belay still knows it: somebody may have forgotten its history since it was opened.
+    pub fn is_known(&self) -> Result<bool> {
+        Index::has(self.home.disk(), &self.id)
+    }
+
+    /// Whether the directory was removed; one that was moved away is still there.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.root.dir_path_only(b"").and_then(|dir| dir.stat_self()).is_ok_and(|opened| opened.nlink == 0)
+    }
+
     /// The directory as a handle through which it may be changed.
     pub(crate) fn writable(&self) -> Result<Root> {
         match &self.layer {
@@ -189,7 +232,8 @@ impl<'h> Workspace<'h> {
     /// The timeline as it is now.
     pub fn timeline(&self) -> Result<Arc<Timeline>> {
         let mut memory = self.memory.lock().expect("no holder panics");
-        let mut reading = Reading::new(self.home.disk(), &timeline_name(&self.id), memory.take())?;
+        let name = timeline_name(&self.id);
+        let mut reading = Reading::new(self.home.disk(), &name, memory.take())?.unless_lost(&name)?;
         self.name_places(&mut reading.timeline)?;
         Ok(Arc::clone(&memory.insert(reading).timeline))
     }
@@ -254,20 +298,23 @@ pub(crate) fn publish(
     let disk = home.disk();
     let (name, lock) = (timeline_name(id), format!("workspaces/{id}/lock"));
     let _held = disk.lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-    let reading = Reading::new(disk, &name, known)?;
+    let reading = Reading::new(disk, &name, known)?.unless_lost(&name)?;
     let records = decide(&reading.timeline)?;
     if records.is_empty() {
         return Ok(reading);
     }
+    // A timeline that is not there is that of a new workspace, or of one that was forgotten since it was opened.
+    let _listed = if reading.log.exists() { None } else { Index::hold(disk, id)? };
     let log = reading.log.append(disk, &name, &payloads(&records))?;
-    // While something is missing the mark is the proof of it.
-    if reading.timeline.damage().is_empty() {
-        Tail::write(disk, &name, &log);
-    }
+    // While something is missing the spare is the proof of it.
+    let spared = match reading.timeline.damage().is_empty() {
+        true => spare::write(disk, &name, &log, if reading.spared == reading.log.len() { reading.spared } else { 0 }),
+        false => reading.spared,
+    };
     let mut timeline = Arc::unwrap_or_clone(reading.timeline);
     records.into_iter().for_each(|record| timeline.apply(record));
     if timeline.wants_rewrite(log.len()) {
         timeline.rewrite(disk, &name)?;
     }
-    Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log) })
+    Ok(Reading { timeline: Arc::new(timeline), log: Arc::new(log), spared })
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_store::{
-    Algorithm, ApplyOptions, Assembly, Coverage, Filter, Limits, Meta, MtimePolicy, OnStop, Quiet, RealDisk, Scope,
-    Store, VerifyOptions, extract, verify,
+    Algorithm, ApplyOptions, Assembled, Assembly, Coverage, Filter, Limits, Meta, MtimePolicy, OnStop, Quiet, RealDisk,
+    Scope, Store, VerifyOptions, extract, verify,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let text = b"#!/bin/sh\necho hello\n";
     let program = tree.file(text.len() as u64, &[(0, text.len() as u64)], &mut text.as_slice())?;
     tree.put(b"bin/hello", Meta { mode: 0o755, ..Meta::default() }, program)?;
-    let (key, manifest) = tree.finish(&Filter::everything(), &Coverage::default())?;
+    let Assembled { key, manifest, .. } = tree.finish(&Filter::everything(), &Coverage::default())?;
     // As long as the lock is held no collection takes away what nobody refers to yet.
     let (_, _lock) = batch.finish()?;
 

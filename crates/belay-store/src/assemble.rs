@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 
-use crate::capture::{Limits, cut_chunk};
+use crate::capture::{Limits, cut_chunk, packing_of};
 use crate::error::{Error, Result, printable};
 use crate::filter::Filter;
-use crate::hash::{Hash, Hasher};
+use crate::hash::{Algorithm, Hash, Hasher};
 use crate::manifest::{Counts, Coverage, Links, Manifest};
 use crate::objects::{Batch, ObjectKind, Store, Worker};
 use crate::tree::{Content, Entry, Kind, Meta, Node, Segment};
@@ -30,7 +30,11 @@ pub struct Assembly<'a> {
     store: &'a Store,
     worker: Worker<'a>,
     limits: Limits,
-    entries: BTreeMap<Vec<u8>, (Meta, Kind)>,
+    entries: BTreeMap<Vec<u8>, Item>,
+    /// Another hash by which the tree is known elsewhere.
+    other: Option<Algorithm>,
+    /// What the last file is by that hash.
+    last: Option<Content>,
     links: HashMap<Vec<u8>, Vec<Vec<u8>>>,
     bytes: u64,
     /// Of all files, holes included.
@@ -40,11 +44,37 @@ pub struct Assembly<'a> {
     window: Vec<u8>,
 }
 
+/// Something at a path.
+#[derive(Clone)]
+struct Item {
+    meta: Meta,
+    kind: Kind,
+    /// The content of a file by the other hash.
+    other: Option<Content>,
+}
+
+/// A tree that is stored.
+#[derive(Clone, Debug)]
+pub struct Assembled {
+    /// The key of the snapshot.
+    pub key: Hash,
+    /// The snapshot.
+    pub manifest: Manifest,
+    /// Its root hash by the other hash that was asked for.
+    pub other: Option<Hash>,
+}
+
 impl<'a> Assembly<'a> {
     /// An empty tree, whose objects go into the batch.
     pub fn new(store: &'a Store, batch: &'a Batch<'a>, limits: Limits) -> Assembly<'a> {
         let (entries, links, window) = (BTreeMap::new(), HashMap::new(), Vec::new());
-        Assembly { store, worker: batch.worker(), limits, entries, links, bytes: 0, length: 0, names: 0, window }
+        let (worker, other, last) = (batch.worker(), None, None);
+        Assembly { store, worker, limits, entries, other, last, links, bytes: 0, length: 0, names: 0, window }
+    }
+
+    /// Works out the root hash by another hash as well; of files that are stored already it cannot be told.
+    pub fn also(&mut self, other: Algorithm) {
+        self.other = Some(other).filter(|_| self.entries.is_empty());
     }
 
     /// Stores a file of `size` bytes, of which `from` yields those in the extents (offset and length) and the rest are holes.
@@ -66,50 +96,47 @@ impl<'a> Assembly<'a> {
                 0 => self.store.algorithm().hash(b""),
                 _ => self.worker.put(ObjectKind::Content, &bytes)?.0,
             };
+            self.last = self.other.map(|other| Content::Whole(other.hash(&bytes)));
             return Ok(Kind::File { size, content: Content::Whole(hash) });
         }
-        let mut all = (!is_sparse).then(|| self.store.algorithm().hasher());
-        let segments = self.segments(size, extents, from, &mut all)?;
-        let list = self.worker.put(ObjectKind::Tree, &Segment::encode_list(&segments))?.0;
-        let content = match all {
+        let mut pieces = Pieces {
+            all: (!is_sparse).then(|| self.store.algorithm().hasher()),
+            segments: Vec::new(),
+            other: self.other.map(|other| (other, other.hasher(), Vec::new())),
+        };
+        self.segments(size, extents, from, &mut pieces)?;
+        let list = self.worker.put(ObjectKind::Tree, &Segment::encode_list(&pieces.segments))?.0;
+        self.last = pieces.other.map(|(other, all, segments)| match is_sparse {
+            true => Content::Sparse { list: other.hash(&Segment::encode_list(&segments)) },
+            false => Content::Whole(all.finish()),
+        });
+        let content = match pieces.all {
             Some(all) => Content::Chunked { hash: all.finish(), list },
             None => Content::Sparse { list },
         };
         Ok(Kind::File { size, content })
     }
 
-    fn segments(
-        &mut self,
-        size: u64,
-        extents: &[(u64, u64)],
-        from: &mut dyn Read,
-        all: &mut Option<Hasher>,
-    ) -> Result<Vec<Segment>> {
-        let mut segments = Vec::new();
+    fn segments(&mut self, size: u64, extents: &[(u64, u64)], from: &mut dyn Read, pieces: &mut Pieces) -> Result<()> {
         let mut at = 0;
         for (offset, len) in extents.iter().copied().filter(|(_, len)| *len > 0) {
             let end = offset.checked_add(len).filter(|end| offset >= at && *end <= size);
             let end = end.ok_or_else(|| Error::Invalid("the pieces of a file overlap or exceed it".into()))?;
             if offset > at {
-                segments.push(Segment::Hole { len: offset - at });
+                pieces.hole(offset - at);
             }
-            self.extent(len, from, &mut segments, all)?;
+            self.extent(len, from, pieces)?;
             at = end;
         }
         if at < size {
-            segments.push(Segment::Hole { len: size - at });
+            pieces.hole(size - at);
         }
-        Ok(segments)
+        Ok(())
     }
 
     /// Cuts an extent where a capture would cut it, and stores the chunks.
-    fn extent(
-        &mut self,
-        len: u64,
-        from: &mut dyn Read,
-        segments: &mut Vec<Segment>,
-        all: &mut Option<Hasher>,
-    ) -> Result<()> {
+    fn extent(&mut self, len: u64, from: &mut dyn Read, pieces: &mut Pieces) -> Result<()> {
+        let packing = packing_of(pieces.all.is_none(), self.store.packing);
         self.window.resize(WINDOW_BYTES, 0);
         let (mut filled, mut left) = (0, len);
         while left > 0 || filled > 0 {
@@ -118,13 +145,9 @@ impl<'a> Assembly<'a> {
             filled += want;
             left -= want as u64;
             let mut used = 0;
-            while let Some(chunk) = cut_chunk(&self.window[used..filled], left == 0, self.store.packing) {
-                let key = match all {
-                    Some(all) => all.update_and_hash(chunk),
-                    None => self.store.algorithm().hash(chunk),
-                };
+            while let Some(chunk) = cut_chunk(&self.window[used..filled], left == 0, packing) {
+                let key = pieces.data(chunk, self.store.algorithm());
                 self.worker.put_as(ObjectKind::Content, &key, chunk)?;
-                segments.push(Segment::Data { key, len: chunk.len() as u64 });
                 used += chunk.len();
             }
             self.window.copy_within(used..filled, 0);
@@ -143,7 +166,8 @@ impl<'a> Assembly<'a> {
         if path.is_empty() && !matches!(kind, Kind::Dir { .. }) {
             return Err(Error::Invalid("its root is not a directory".into()));
         }
-        match self.entries.insert(path.to_vec(), (meta, kind)) {
+        let other = self.last.take().filter(|_| matches!(kind, Kind::File { .. }));
+        match self.entries.insert(path.to_vec(), Item { meta, kind, other }) {
             Some(_) => Err(Error::Invalid(format!("{} comes twice", printable(path)))),
             None => Ok(()),
         }
@@ -161,7 +185,8 @@ impl<'a> Assembly<'a> {
     pub fn link(&mut self, path: &[u8], to: &[u8]) -> Result<()> {
         check(to)?;
         match self.entries.get(to).cloned() {
-            Some((meta, kind)) if !matches!(kind, Kind::Dir { .. }) => {
+            Some(Item { meta, kind, other }) if !matches!(kind, Kind::Dir { .. }) => {
+                self.last = other;
                 self.put(path, meta, kind)?;
                 self.links.entry(to.to_vec()).or_insert_with(|| vec![to.to_vec()]).push(path.to_vec());
                 Ok(())
@@ -172,15 +197,19 @@ impl<'a> Assembly<'a> {
 
     /// Says of an entry that is there that it cannot be changed, or only grow.
     pub fn flag(&mut self, path: &[u8], immutable: bool, append_only: bool) {
-        if let Some((meta, _)) = self.entries.get_mut(path) {
+        if let Some(Item { meta, .. }) = self.entries.get_mut(path) {
             (meta.immutable, meta.append_only) = (immutable, append_only);
         }
     }
 
-    /// Stores the tree with its filter and what it is known to lack; returns the snapshot and its key.
-    pub fn finish(mut self, filter: &Filter, coverage: &Coverage) -> Result<(Hash, Manifest)> {
-        let root = self.tree()?;
+    /// Stores the tree with its filter and what it is known to lack.
+    pub fn finish(mut self, filter: &Filter, coverage: &Coverage) -> Result<Assembled> {
+        let (root, other_root) = self.tree()?;
         let links = Links::normalised(std::mem::take(&mut self.links).into_values().collect());
+        let other = self.other.zip(other_root).map(|(other, root)| {
+            let links = (!links.groups.is_empty()).then(|| other.hash(&links.encode()));
+            Manifest::identity_of(other, &root, links.as_ref())
+        });
         let mut put = |bytes: &[u8]| self.worker.put(ObjectKind::Tree, bytes).map(|(key, _)| key);
         let links = if links.groups.is_empty() { None } else { Some(put(&links.encode())?) };
         let (filter, covered) = (put(&filter.encode())?, put(&coverage.encode())?);
@@ -191,29 +220,38 @@ impl<'a> Assembly<'a> {
         let manifest = Manifest { root, identity, links, filter, coverage: covered, counts };
         let key = put(&manifest.encode())?;
         self.worker.done()?;
-        Ok((key, manifest))
+        Ok(Assembled { key, manifest, other })
     }
 
-    fn tree(&mut self) -> Result<Entry> {
+    /// The root, and the same by the other hash, of which only the identity is meant.
+    fn tree(&mut self) -> Result<(Entry, Option<Entry>)> {
         let mut inside: HashMap<Vec<u8>, Vec<Entry>> = HashMap::new();
+        let mut others: HashMap<Vec<u8>, Vec<Entry>> = HashMap::new();
         let mut entries = std::mem::take(&mut self.entries);
         for dir in missing_dirs(&entries, self.names)? {
             self.count(entries.len())?;
             let meta = Meta { mode: 0o755, ..Meta::default() };
-            entries.insert(dir, (meta, Kind::empty_dir(self.store.algorithm())));
+            entries.insert(dir, Item { meta, kind: Kind::empty_dir(self.store.algorithm()), other: None });
         }
         // Backwards every path comes before its directory.
-        for (path, (meta, kind)) in entries.into_iter().rev() {
+        for (path, Item { meta, kind, other }) in entries.into_iter().rev() {
             let (dir, name) = split(&path);
+            let other = self.other.map(|algorithm| {
+                let kind = other_kind(algorithm, &kind, other, others.remove(&path).unwrap_or_default());
+                Entry { name: name.to_vec(), meta: meta.clone(), kind }
+            });
             let kind = match kind {
                 Kind::Dir { .. } => self.dir(inside.remove(&path).unwrap_or_default())?,
                 other => other,
             };
             let entry = Entry { name: name.to_vec(), meta, kind };
             if path.is_empty() {
-                return Ok(entry);
+                return Ok((entry, other));
             }
             inside.entry(dir.to_vec()).or_default().push(entry);
+            if let Some(other) = other {
+                others.entry(dir.to_vec()).or_default().push(other);
+            }
         }
         unreachable!("the root is among them and comes last")
     }
@@ -227,6 +265,53 @@ impl<'a> Assembly<'a> {
     }
 }
 
+/// The pieces of a file so far, and the hash over all of them if it has no holes.
+struct Pieces {
+    all: Option<Hasher>,
+    segments: Vec<Segment>,
+    /// The same by another hash.
+    other: Option<(Algorithm, Hasher, Vec<Segment>)>,
+}
+
+impl Pieces {
+    fn hole(&mut self, len: u64) {
+        self.segments.push(Segment::Hole { len });
+        if let Some((_, _, segments)) = &mut self.other {
+            segments.push(Segment::Hole { len });
+        }
+    }
+
+    fn data(&mut self, chunk: &[u8], algorithm: Algorithm) -> Hash {
+        let len = chunk.len() as u64;
+        let key = match &mut self.all {
+            Some(all) => all.update_and_hash(chunk),
+            None => algorithm.hash(chunk),
+        };
+        self.segments.push(Segment::Data { key, len });
+        match &mut self.other {
+            Some((other, _, segments)) if self.all.is_none() => {
+                segments.push(Segment::Data { key: other.hash(chunk), len });
+            }
+            Some((_, all, _)) => all.update(chunk),
+            None => {}
+        }
+        key
+    }
+}
+
+/// What something is by another hash: all that its directory's identity needs of it.
+fn other_kind(algorithm: Algorithm, kind: &Kind, content: Option<Content>, mut inside: Vec<Entry>) -> Kind {
+    match (kind, content) {
+        (Kind::Dir { node, .. }, _) => {
+            inside.sort_by(|a, b| a.name.cmp(&b.name));
+            let identity = Node { entries: inside }.identity(algorithm);
+            Kind::Dir { node: *node, identity, files: 0, bytes: 0 }
+        }
+        (Kind::File { size, .. }, Some(content)) => Kind::File { size: *size, content },
+        (kind, _) => kind.clone(),
+    }
+}
+
 /// Adds to what names, links and attributes take.
 fn charge(so_far: u64, bytes: usize) -> Result<u64> {
     let all = so_far.saturating_add(bytes as u64);
@@ -235,7 +320,7 @@ fn charge(so_far: u64, bytes: usize) -> Result<u64> {
 }
 
 /// The directories that paths lie in and nobody put; fails if one of them is something else, or if they are too long.
-fn missing_dirs(entries: &BTreeMap<Vec<u8>, (Meta, Kind)>, mut names: u64) -> Result<Vec<Vec<u8>>> {
+fn missing_dirs(entries: &BTreeMap<Vec<u8>, Item>, mut names: u64) -> Result<Vec<Vec<u8>>> {
     let mut missing = std::collections::BTreeSet::new();
     if !entries.contains_key(&Vec::new()) {
         missing.insert(Vec::new());
@@ -244,7 +329,7 @@ fn missing_dirs(entries: &BTreeMap<Vec<u8>, (Meta, Kind)>, mut names: u64) -> Re
         let mut dir = split(path).0;
         while !dir.is_empty() && !missing.contains(dir) {
             match entries.get(dir) {
-                Some((_, Kind::Dir { .. })) => break,
+                Some(Item { kind: Kind::Dir { .. }, .. }) => break,
                 Some(_) => {
                     let (path, dir) = (printable(path), printable(dir));
                     return Err(Error::Invalid(format!("{path} lies in {dir}, which is no directory")));

@@ -11,6 +11,7 @@ mod links;
 mod patch;
 mod share;
 mod sqlite;
+mod together;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 
 use belay_sys::{Root, Time};
 
-pub(crate) use self::file::cut_chunk;
+pub(crate) use self::file::{cut_chunk, packing_of};
 use self::hand::{Findings, Job};
 use crate::disk::{Disk, Lock};
 use crate::error::{Error, Result};
@@ -130,7 +131,8 @@ pub struct Captured {
     pub files_read: u64,
     /// Whether a file has another name, here or elsewhere, through which it may be changed.
     pub has_links: bool,
-    /// The names of files that have several, here or elsewhere; those of one file share the first two numbers.
+    /// The names of files that have several, here or elsewhere, or that run as root; those of one file share the first
+    /// two numbers.
     pub linked: Vec<(u64, u64, Vec<u8>)>,
     /// The copy that keeps its content, if it is not in packs.
     pub copy: Option<NativeCopy>,

@@ -12,7 +12,7 @@ pub use lines::{kept_lines, lines};
 pub use links::relinked;
 pub use packed::Changes;
 pub use renames::{Rename, renames};
-pub use scope::Scope;
+pub use scope::{Scope, Spared};
 
 use std::cmp::Ordering;
 use std::sync::Arc;

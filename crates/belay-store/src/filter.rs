@@ -3,12 +3,14 @@
 //! - A decision is a function of the filter, the ignore files above the path and the evidence beside it; nothing else.
 //! - Whatever cannot be understood (a huge, binary or invalid ignore file) leaves nothing out.
 //! - A path named `.git`, and all beneath it, is never taken for ignored by git.
+//! - A directory named [`KEPT_BESIDE`] is never taken, whatever the filter says: it holds the snapshots of a workspace inside.
 
 mod judge;
 mod pattern;
 mod regenerable;
 mod rules;
 
+pub(crate) use judge::is_kept_beside;
 pub use judge::{AssumeAll, Evidence, Judge, Verdict};
 pub use regenerable::Regenerable;
 pub use rules::Rules;
@@ -17,6 +19,12 @@ use crate::codec::{Decoder, Encoder};
 use crate::error::Result;
 
 const FILTER_VERSION: u8 = 1;
+
+/// The directory beside a workspace that holds what a filesystem made of it.
+///
+/// A workspace around it neither captures nor removes it. That is no part of a stored filter, because the directory may be
+/// made by whoever keeps another home after the snapshot was taken.
+pub const KEPT_BESIDE: &str = ".belay-snapshots";
 
 /// What to do with what git ignores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -78,6 +78,14 @@ impl Algorithm {
         }
     }
 
+    /// Hashes several messages: sooner than one after the other.
+    pub(crate) fn hash_all(self, messages: &[&[u8]]) -> Vec<Hash> {
+        match self {
+            Algorithm::Blake3 => messages.iter().map(|bytes| self.hash(bytes)).collect(),
+            Algorithm::Sha256 => sha256::hash_all(messages),
+        }
+    }
+
     /// Starts hashing a stream.
     pub fn hasher(self) -> Hasher {
         match self {

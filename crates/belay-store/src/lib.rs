@@ -60,17 +60,18 @@ mod planted;
 mod restore;
 mod statcache;
 mod tree;
+mod veil;
 mod verify;
 mod weigh;
 
-pub use assemble::Assembly;
+pub use assemble::{Assembled, Assembly};
 pub use capture::{
     CaptureOptions, Captured, Clock, Limits, Preview, Progress, Quiet, Source, capture, capture_copy, preview,
 };
-pub use diff::{Change, Changes, Rename, Scope, Sides, What, diff, kept_lines, lines, relinked, renames};
+pub use diff::{Change, Changes, Rename, Scope, Sides, Spared, What, diff, kept_lines, lines, relinked, renames};
 pub use disk::{Disk, DiskFile, DiskWrite, Lock, LockMode, RealDisk};
 pub use error::{Error, Result};
-pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, Regenerable, Rules, Verdict};
+pub use filter::{AssumeAll, Evidence, Filter, Ignored, Judge, KEPT_BESIDE, Regenerable, Rules, Verdict};
 pub use gc::{GcOptions, GcReport, gc};
 pub use hash::{Algorithm, Hash, Hasher};
 pub use history::{Forgotten, find_path, forget, with_modes};
@@ -84,7 +85,8 @@ pub use restore::{
     is_between, plan, tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
-pub use verify::{Damage, Repair, VerifyOptions, VerifyReport, Witness, repair, verify};
+pub use veil::{Veiled, veil};
+pub use verify::{Damage, Repair, Stray, VerifyOptions, VerifyReport, Witness, repair, strays, verify};
 pub use weigh::{HeavyPath, Weight, heaviest, weigh};
 
 pub use belay_sys::{FileLock, FileType, Root, Stat, Time};

@@ -28,13 +28,15 @@ use crate::pack::{Pack, Place};
 use crate::tree::{Node, Page, Paged, Pages, Shape, join};
 
 /// The newest format of a store that this build reads; older ones are read, too.
-pub(crate) const FORMAT: u32 = 4;
+pub(crate) const FORMAT: u32 = 5;
 /// The one it writes as long as all content is in packs.
 const PACKS_FORMAT: u32 = 2;
 /// The one it writes once there are copies.
 pub(crate) const COPIES_FORMAT: u32 = 3;
 /// The one it writes once the attributes of something could not be read.
 pub(crate) const UNREAD_FORMAT: u32 = 4;
+/// The format of a store with content whose blocks have no check of their own.
+const UNCHECKED_FORMAT: u32 = 5;
 pub(crate) const FORMAT_FILE: &str = "store/format";
 pub(crate) const PACKS: &str = "store/packs";
 pub(crate) const LOCK: &str = "store/lock";

@@ -35,8 +35,9 @@ pub(crate) struct Block {
     pub(crate) raw_len: u32,
     pub(crate) compressed: bool,
     pub(crate) tree: bool,
-    /// The first eight bytes of the BLAKE3 of the stored bytes.
-    pub(crate) check: u64,
+    /// The first eight bytes of the BLAKE3 of the stored bytes; none if the hashes of its objects are all that tells whether it
+    /// is right.
+    pub(crate) check: Option<u64>,
 }
 
 impl Block {
@@ -45,8 +46,8 @@ impl Block {
         row[..8].copy_from_slice(&self.offset.to_le_bytes());
         row[8..12].copy_from_slice(&self.stored_len.to_le_bytes());
         row[12..16].copy_from_slice(&self.raw_len.to_le_bytes());
-        row[16] = u8::from(self.compressed) | u8::from(self.tree) << 1;
-        row[20..].copy_from_slice(&self.check.to_le_bytes());
+        row[16] = u8::from(self.compressed) | u8::from(self.tree) << 1 | u8::from(self.check.is_none()) << 2;
+        row[20..].copy_from_slice(&self.check.unwrap_or(0).to_le_bytes());
         row
     }
 
@@ -57,7 +58,7 @@ impl Block {
             raw_len: u32_at(row, 12),
             compressed: row[16] & 1 != 0,
             tree: row[16] & 2 != 0,
-            check: u64_at(row, 20),
+            check: (row[16] & 4 == 0).then(|| u64_at(row, 20)),
         }
     }
 }

@@ -40,6 +40,7 @@ pub use plan::plan;
 pub use steps::{Step, Steps};
 pub use tidy::tidy_up;
 
+pub(crate) use difference::is_privileged;
 use hands::Hands;
 use layout::Layout;
 
@@ -106,6 +107,8 @@ pub enum LeftReason {
     InTheWay,
     /// It changed after the plan was made.
     ChangedSince,
+    /// Whoever asked must not have it changed.
+    Spared,
     /// The user may not do it, or not all of it (devices, owners, some attributes).
     NotPermitted,
     /// The operating system refused, with this error number.
@@ -115,8 +118,8 @@ pub enum LeftReason {
 impl LeftReason {
     /// Whether a restore that leaves a path for this is incomplete; what no snapshot holds is left on purpose.
     pub fn is_shortfall(self) -> bool {
-        use LeftReason::{GitLock, NotCaptured, NotClaimed, NotHeld};
-        !matches!(self, NotClaimed | NotCaptured | NotHeld | GitLock)
+        use LeftReason::{GitLock, NotCaptured, NotClaimed, NotHeld, Spared};
+        !matches!(self, NotClaimed | NotCaptured | NotHeld | GitLock | Spared)
     }
 
     /// The reason that an answer of the operating system amounts to.

@@ -5,9 +5,11 @@
 mod packs;
 mod rebuild;
 mod repair;
+mod strays;
 mod trees;
 
 pub use repair::{Repair, Witness, repair};
+pub use strays::{Stray, strays};
 
 use crate::capture::Progress;
 use crate::disk::LockMode;

@@ -59,6 +59,11 @@ impl FileSystem {
         matches!(self.kind, FileSystemKind::Ext | FileSystemKind::Xfs | FileSystemKind::Tmpfs)
     }
 
+    /// Whether a file may be given blocks beyond its end, so that their number does not tell whether it has holes.
+    pub fn allocates_ahead(&self) -> bool {
+        !matches!(self.kind, FileSystemKind::Ext | FileSystemKind::Btrfs | FileSystemKind::Tmpfs)
+    }
+
     /// True where another machine or process answers, so that a call may take for ever.
     pub fn is_remote(&self) -> bool {
         use FileSystemKind::{Cifs, Fuse, Nfs, Other};

@@ -51,13 +51,13 @@ pub use interrupt::on_interrupt;
 pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};
-pub use mounts::mounts_beneath;
+pub use mounts::{Shows, mounts_about, mounts_beneath};
 pub use pidfd::{
     Exit, Process, Turn, become_subreaper, descendants, reap_children, signal_group, signal_process, survive_terminal,
 };
 pub use process::{
-    boot_id, boot_nanos, is_in_vfork, is_root, is_stopped, now, now_coarse, peak_rss_bytes, process_alive,
-    raise_open_files_limit, self_start_ticks, start_ticks, user_id,
+    boot_id, boot_nanos, check_writable, is_in_vfork, is_root, is_stopped, now, now_coarse, peak_rss_bytes,
+    process_alive, raise_open_files_limit, self_start_ticks, start_ticks, user_id,
 };
 pub use pty::{
     Pty, RawMode, Size, foreground_group, is_foreground, is_hung_up, open_pty, set_terminal_size, take_terminal,
@@ -72,5 +72,5 @@ pub use sha256::{Sha256Block, sha256_side_by_side};
 pub use signals::{catch_signals, suspend_job, suspend_self};
 pub use spawn::{Held, Launch, close_inherited, hold, inherited, is_findable};
 pub use stat::{FileType, Stat, Time, stat_file};
-pub use wait::wait_readable;
+pub use wait::{wait_readable, write_if_room};
 pub use words::plain;

@@ -12,6 +12,28 @@ pub fn mounts_beneath(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(points.filter(|point| point.starts_with(dir) && point != dir).collect())
 }
 
+/// Where each mount at or above a path, or beneath it, shows which part of its filesystem; of two at one place the last.
+pub fn mounts_about(path: &Path) -> io::Result<Vec<Shows>> {
+    let about = |mount: &Mount| mount.point.starts_with(path) || path.starts_with(&mount.point);
+    let mut shows: Vec<Shows> = Vec::new();
+    for Mount { point, device, part, .. } in mounts()?.into_iter().filter(about) {
+        shows.retain(|other| other.point != point);
+        shows.push(Shows { point, device, part });
+    }
+    Ok(shows)
+}
+
+/// What a mount shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shows {
+    /// Where.
+    pub point: PathBuf,
+    /// The filesystem, by a number that tells it apart from others.
+    pub device: Vec<u8>,
+    /// The directory of that filesystem.
+    pub part: PathBuf,
+}
+
 /// Every mount, in the order in which they were made.
 pub(crate) fn mounts() -> io::Result<Vec<Mount>> {
     let table = fs::read("/proc/self/mountinfo")?;
@@ -21,6 +43,8 @@ pub(crate) fn mounts() -> io::Result<Vec<Mount>> {
 /// A line of the table of mounts.
 pub(crate) struct Mount {
     pub(crate) id: u64,
+    pub(crate) device: Vec<u8>,
+    pub(crate) part: PathBuf,
     pub(crate) point: PathBuf,
     pub(crate) kind: Vec<u8>,
     pub(crate) source: Vec<u8>,
@@ -30,10 +54,12 @@ impl Mount {
     fn parse(line: &[u8]) -> Option<Mount> {
         let mut words = line.split(|byte| *byte == b' ');
         let id = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
-        let point = PathBuf::from(OsString::from_vec(unescape(words.nth(3)?)));
+        let device = words.nth(1)?.to_vec();
+        let [part, point] =
+            [words.next()?, words.next()?].map(|word| PathBuf::from(OsString::from_vec(unescape(word))));
         // Between the options and the type are any number of words, then a hyphen.
         let mut rest = words.skip_while(|word| *word != b"-").skip(1);
-        Some(Mount { id, point, kind: rest.next()?.to_vec(), source: unescape(rest.next()?) })
+        Some(Mount { id, device, part, point, kind: rest.next()?.to_vec(), source: unescape(rest.next()?) })
     }
 }
 
@@ -69,6 +95,7 @@ mod tests {
         let mount = Mount::parse(line).unwrap();
         assert_eq!((mount.id, mount.kind.as_slice()), (36, &b"fuse.zfs"[..]));
         assert_eq!((mount.point.as_path(), mount.source.as_slice()), (Path::new("/mnt/a b"), &b"tank/my data"[..]));
+        assert_eq!((mount.device.as_slice(), mount.part.as_path()), (&b"98:0"[..], Path::new("/")));
         assert!(Mount::parse(b"").is_none());
         assert!(Mount::parse(b"36 35 98:0 / /mnt").is_none());
     }

@@ -3,7 +3,9 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
+use rustix::fs::{Access, AtFlags};
 use rustix::process::{Pid, Resource, Rlimit};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -17,6 +19,12 @@ pub fn is_root() -> bool {
 /// The user that this process acts as.
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
+}
+
+/// Refuses unless this process may add to the directory.
+pub fn check_writable(directory: &Path) -> io::Result<()> {
+    let wanted = Access::WRITE_OK | Access::EXEC_OK;
+    Ok(rustix::fs::accessat(rustix::fs::CWD, directory, wanted, AtFlags::EACCESS)?)
 }
 
 /// Raises the limit of open files as far as allowed and returns it.

@@ -73,6 +73,13 @@ pub struct Stat {
     pub append_only: bool,
 }
 
+impl Stat {
+    /// Whether it is a file that runs as root, whoever starts it.
+    pub fn runs_as_root(&self) -> bool {
+        self.file_type == FileType::File && self.uid == 0 && self.mode & 0o4000 != 0
+    }
+}
+
 /// Describes an open file.
 pub fn stat_file(file: &File) -> io::Result<Stat> {
     stat_fd(file.as_fd())

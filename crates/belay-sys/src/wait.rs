@@ -18,3 +18,48 @@ pub fn wait_readable(descriptors: &[BorrowedFd<'_>], at_most: Duration) -> io::R
         Err(error) => Err(error.into()),
     }
 }
+
+/// A pipe that has room at all has room for this much.
+const ROOM_BYTES: usize = 4096;
+
+/// Writes as much as can be written without waiting for whoever reads; none if nothing can.
+pub fn write_if_room(to: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
+    let mut polled = [PollFd::from_borrowed_fd(to, PollFlags::OUT)];
+    let has_room = match poll(&mut polled, Some(&Timespec::default())) {
+        // An end that was closed is told by the write.
+        Ok(_) => !polled[0].revents().is_empty(),
+        Err(Errno::INTR) => false,
+        Err(error) => return Err(error.into()),
+    };
+    if !has_room {
+        return Ok(None);
+    }
+    match rustix::io::write(to, &bytes[..bytes.len().min(ROOM_BYTES)]) {
+        Ok(written) => Ok(Some(written)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn a_full_pipe_is_not_waited_for_and_one_without_a_reader_is_told() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let (part, mut total) = (vec![7; 10_000], 0);
+        while let Some(written) = write_if_room(writer.as_fd(), &part).unwrap() {
+            total += written;
+        }
+        assert!(total >= 4096, "{total}");
+        let mut some = vec![0; 8192.min(total)];
+        reader.read_exact(&mut some).unwrap();
+        assert!(write_if_room(writer.as_fd(), &part).unwrap().is_some());
+        drop(reader);
+        assert!(write_if_room(writer.as_fd(), &part).is_err());
+    }
+}

@@ -4,6 +4,7 @@ pub(crate) mod jsonc;
 pub(crate) mod plan;
 pub(crate) mod settings;
 pub(crate) mod silence;
+mod tables;
 pub(crate) mod word;
 
 use belay_session::AgentDeed;

@@ -3,12 +3,13 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Error, Fork, Format, Home, HomeOptions, Ids, Interrupted, LostRun, Override, Recovered,
-    Settings, Sources, Text, Work, Workspace,
+    Arrival, Clock, Consent, Error, Fork, Format, Guard, Home, HomeOptions, Ids, Interrupted, LostRun, Override,
+    Recovered, Settings, Sources, Text, Work, Workspace,
 };
 
 use crate::args::Global;
@@ -32,24 +33,33 @@ pub(crate) struct Context<'u> {
     global: Global,
     /// The workspace that is meant wherever the directory is; for whoever must not choose another.
     pinned: Option<PathBuf>,
+    /// What whoever asks is kept from.
+    guard: Option<Arc<Guard>>,
 }
 
 impl<'u> Context<'u> {
     /// Puts together what a command is given.
     pub(crate) fn new(ui: &'u Ui, environment: Environment, global: Global) -> Context<'u> {
-        Context { ui, environment, global, pinned: None }
+        Context { ui, environment, global, pinned: None, guard: None }
     }
 
-    /// The same for an agent, which is given this workspace and no other.
-    pub(crate) fn pinned<'a>(&self, ui: &'a Ui, workspace: PathBuf, directory: PathBuf) -> Context<'a> {
+    /// The same for an agent, which is given this workspace and no other, and not what its run keeps it from.
+    pub(crate) fn pinned<'a>(&self, ui: &'a Ui, workspace: PathBuf, directory: PathBuf, guard: Guard) -> Context<'a> {
         let global = Global { directory: Some(directory), yes_really: false, ..self.global.clone() };
-        Context { ui, environment: self.environment.clone(), global, pinned: Some(workspace) }
+        let (pinned, guard) = (Some(workspace), Some(Arc::new(guard)));
+        Context { ui, environment: self.environment.clone(), global, pinned, guard }
+    }
+
+    /// What whoever asks is kept from.
+    pub(crate) fn guard(&self) -> Option<Arc<Guard>> {
+        self.guard.clone()
     }
 
     /// The same as if it were called in that directory.
     pub(crate) fn at(&self, directory: PathBuf) -> Context<'u> {
         let global = Global { directory: Some(directory), ..self.global.clone() };
-        Context { ui: self.ui, environment: self.environment.clone(), global, pinned: self.pinned.clone() }
+        let (pinned, guard) = (self.pinned.clone(), self.guard.clone());
+        Context { ui: self.ui, environment: self.environment.clone(), global, pinned, guard }
     }
 
     /// Opens belay's home.
@@ -149,6 +159,7 @@ impl<'u> Context<'u> {
     fn origin_with<'h>(&self, home: &'h Home, sources: &Sources) -> Result<Workspace<'h>> {
         let directory = self.anchor()?;
         let workspace = home.find(&directory, sources)?.ok_or_else(|| not_a_workspace(&directory))?;
+        let workspace = workspace.guarded_by(self.guard());
         home.collect_checkouts();
         self.welcome(&workspace)?;
         Ok(workspace)
@@ -201,6 +212,7 @@ impl<'u> Context<'u> {
                 give_back(home.path());
             }
         })?;
+        let workspace = workspace.guarded_by(self.guard());
         self.welcome(&workspace)?;
         match &self.global.fork {
             Some(name) => Ok(self.open_fork(&workspace, name)?.0),
@@ -312,26 +324,24 @@ impl<'u> Context<'u> {
     }
 
     fn report_recovery(&self, recovered: &Recovered) {
-        let kind = recovered.kind.name();
-        let when = quantity::moment(recovered.at);
-        let target = &recovered.target;
-        match (&recovered.failed, recovered.reversed) {
-            (Some(why), _) => {
-                self.ui.warn(format_args!(
-                    "the {kind} to {target} of {when} was interrupted and cannot be finished: {why}"
-                ));
-                self.ui.hint(format_args!("what was there before it is in {}", recovered.safety));
-            }
-            (None, true) => self.ui.warn(format_args!(
-                "the {kind} to {target} of {when} was interrupted; {target} is damaged, so everything is back as in {}",
-                recovered.safety
-            )),
-            (None, false) => self.ui.warn(format_args!(
-                "the {kind} to {target} of {when} was interrupted, and is now finished ({} changed)",
-                quantity::count(recovered.changed, "path")
-            )),
+        self.ui.warn(recovery(recovered));
+        if recovered.failed.is_some() {
+            self.ui.hint(format_args!("what was there before it is in {}", recovered.safety));
         }
         view::say_left(self.ui, &recovered.left);
+    }
+}
+
+/// What became of a rollback that was interrupted.
+pub(crate) fn recovery(recovered: &Recovered) -> String {
+    let (kind, target, safety) = (recovered.kind.name(), &recovered.target, &recovered.safety);
+    let begun = format!("the {kind} to {target} of {} was interrupted", quantity::moment(recovered.at));
+    match (&recovered.failed, recovered.reversed) {
+        (Some(why), _) => format!("{begun} and cannot be finished: {why}"),
+        (None, true) => format!("{begun}; {target} is damaged, so everything is back as in {safety}"),
+        (None, false) => {
+            format!("{begun}, and is now finished ({} changed)", quantity::count(recovered.changed, "path"))
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use belay_session::plain;
 use serde_json::{Value, json};
 
-use crate::ui::style;
+use crate::ui::{INDENT, style, width};
 
 mod session;
 
@@ -199,10 +199,12 @@ impl Failure {
     /// The failure as a person reads it.
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (bad, hint) = (style::BAD.bold(), style::ID);
-        writeln!(out, "{bad}error:{bad:#} {}", self.message)?;
-        self.causes.iter().try_for_each(|cause| writeln!(out, "  because: {cause}"))?;
-        self.notes.iter().try_for_each(|note| writeln!(out, "  {note}"))?;
-        self.hints.iter().try_for_each(|text| writeln!(out, "{hint}hint:{hint:#} {text}"))
+        let behind = |lead: &str, text: &str| width::behind(lead, &format!(" {text}"), INDENT);
+        writeln!(out, "{bad}error:{bad:#}{}", behind("error:", &self.message))?;
+        let mut causes = self.causes.iter();
+        causes.try_for_each(|cause| writeln!(out, "  because:{}", behind("  because:", cause)))?;
+        self.notes.iter().try_for_each(|note| writeln!(out, " {}", behind(" ", note)))?;
+        self.hints.iter().try_for_each(|text| writeln!(out, "{hint}hint:{hint:#}{}", behind("hint:", text)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use belay_session::event::{Actor, Decision, Denied, Ended, Raw, Storm, Wanted};
 use belay_session::journal::Command;
-use belay_session::{Error, Home, Proposal, RunRecord, plain};
+use belay_session::{Error, Home, Proposal, RunRecord, plain, shell_word};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -80,7 +80,7 @@ pub(crate) fn asker(one: &Proposal, max: usize) -> String {
 
 /// What of a refused path is to be said, and the rule that would allow it or why there is none.
 pub(crate) fn proposal(one: &Proposal) -> (String, String) {
-    let path = quoted(one.path.bytes());
+    let path = shell_word(one.path.bytes());
     let times = if one.count > 1 { format!(", {} times", quantity::grouped(one.count)) } else { String::new() };
     let what = match (one.paths, one.wanted) {
         (1, Wanted::Read) => format!("{path} could not be read{times}"),
@@ -129,27 +129,13 @@ pub(crate) fn command_line(argv: &[Raw], max: usize) -> String {
         if index > 0 {
             line.push(' ');
         }
-        line.push_str(&quoted(word.bytes()));
+        line.push_str(&shell_word(word.bytes()));
         if line.chars().count() > max {
             let cut: String = line.chars().take(max.saturating_sub(1)).collect();
             return cut + "…";
         }
     }
     line
-}
-
-/// A word as a shell would read it back: bare, in quotes, or with the escapes of `$'…'` where it holds what cannot be shown.
-fn quoted(word: &[u8]) -> String {
-    let text = printable(word);
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+^~".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text;
-    }
-    match std::str::from_utf8(word) {
-        // Only backslashes were escaped, and in quotes they stand for themselves.
-        Ok(clean) if clean.replace('\\', "\\\\") == text => format!("'{}'", clean.replace('\'', "'\\''")),
-        _ => format!("$'{}'", text.replace('\'', "\\'")),
-    }
 }
 
 /// How a command ended: `0`, `3`, `SIG9`, or nothing while it runs.

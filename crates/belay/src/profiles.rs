@@ -45,8 +45,11 @@ pub(crate) fn den(context: &Context<'_>) -> Result<Den> {
 
 /// The text of a profile's file.
 pub(crate) fn text(path: &Path) -> Result<String> {
-    let length = std::fs::metadata(path).map_err(|error| cannot_read(path, &error))?.len();
-    if length > PROFILE_BYTES_MAX {
+    let meta = std::fs::metadata(path).map_err(|error| cannot_read(path, &error))?;
+    if !meta.is_file() {
+        return Err(cannot_read(path, &std::io::Error::other("it is not a plain file")));
+    }
+    if meta.len() > PROFILE_BYTES_MAX {
         return Err(cannot_read(path, &std::io::Error::other("it is larger than any profile")));
     }
     std::fs::read_to_string(path).map_err(|error| cannot_read(path, &error))

@@ -1,6 +1,7 @@
 //! What belay says when a run begins and when it has ended.
 
 use belay_session::event::{Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::jail::denied_call;
 use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
 use serde_json::{Value, json};
 
@@ -69,7 +70,7 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
     if let Some(weaker) = weaker(protection) {
-        let line = format!("belay: weaker than it could be: {weaker}; `belay show` says more");
+        let line = format!("belay: weaker: {weaker} (`belay show` says more)");
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
 }
@@ -82,16 +83,16 @@ pub(crate) fn unprotected(protection: &Protection) -> impl Iterator<Item = Strin
 /// What is weaker, a few words for each layer; snapshots, limits, and a jail that there is not, have lines of their own.
 pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     let words = |one: &Degraded| match (one.layer.as_str(), protection.exec, protection.files) {
-        ("exec", ExecSource::Ptrace, _) => "strace and sudo do not work inside",
+        ("exec", ExecSource::Ptrace, _) => "no sudo or strace inside",
         ("exec", ..) => "commands may go unseen",
-        ("files", _, FileSource::Inotify) => "who changed a file is a guess at times",
+        ("files", _, FileSource::Inotify) => "who changed a file may be a guess",
         ("files", ..) => "changes of files may go unseen",
-        ("freeze", ..) => "processes are found one by one",
-        ("network", ..) => "the network is the machine's",
+        ("freeze", ..) => "no control group",
+        ("network", ..) => "open network",
         ("jail", ..) if protection.isolation == Isolation::Landlock => {
             "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
         }
-        ("jail", ..) if one.why.ends_with(ABSENT) => "what is protected and not there can be made",
+        ("jail", ..) if one.why.ends_with(ABSENT) => "protected paths that are not there can be made",
         ("jail", ..) => "the jail has gaps",
         _ => "part of it is not in force",
     };
@@ -164,7 +165,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     }
     let (ui, run) = (context.ui, &farewell.run);
     let dim = style::DIM;
-    ui.say(format_args!("{dim}belay: {}{dim:#}", headline(farewell)));
+    ui.say(format_args!("{dim}{}{dim:#}", prose(&format!("belay: {}", headline(farewell)), INDENT)));
     for deed in farewell.by_command.iter().take(DEEDS_MAX) {
         ui.say(format_args!("{dim}  {:>7}  {}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
     }
@@ -184,14 +185,13 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     if let Some(why) = &farewell.unrecorded {
         ui.warn(format_args!("the record of the run is not complete: {}", printable(why.as_bytes())));
     }
-    if let Some(first) = farewell.refused.first() {
+    if !farewell.refused.is_empty() {
+        // A file that would run as its owner is refused to several calls, of which this one is as good as any.
+        let known = farewell.refused.iter().find(|call| denied_call(call).is_some());
+        let first = known.map_or("chmod", |call| call.as_str());
         let calls: Vec<String> =
             farewell.refused.iter().take(DEEDS_MAX).map(|call| printable(call.as_bytes())).collect();
-        ui.say(format_args!(
-            "{dim}Refused: {}; `belay why {}` says why{dim:#}",
-            calls.join(", "),
-            printable(first.as_bytes())
-        ));
+        ui.say(format_args!("{dim}Refused: {}; `belay why {}` says why{dim:#}", calls.join(", "), first));
     }
     say_denied(context, farewell);
     say_left(context, run, &farewell.left);
@@ -201,7 +201,8 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         // By its id: `@pre-run` means another one after the next run.
         let belay = context.itself();
         let all = if farewell.pre_run_gaps > 0 { "what was captured" } else { "it all" };
-        ui.say(format_args!("{dim}To take {all} back: {belay} rollback {snapshot}   what it did: {belay} log{dim:#}"));
+        let back = format!("To take {all} back: {belay} rollback {snapshot}   what it did: {belay} log");
+        ui.say(format_args!("{dim}{}{dim:#}", prose(&back, INDENT)));
     }
     Ok(())
 }
@@ -210,13 +211,14 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
 pub(crate) fn warn_of_gaps(context: &Context<'_>, farewell: &Farewell) {
     if let Some(snapshot) = farewell.run.pre_run.as_ref().filter(|_| farewell.pre_run_gaps > 0) {
         context.ui.warn(format_args!(
-            "the snapshot before the run lacks {}, which no rollback brings back; `belay ls {snapshot}` names them",
-            count(farewell.pre_run_gaps, "path")
+            "the snapshot before the run lacks {}, which no rollback brings back; `belay ls {snapshot}` names {}",
+            count(farewell.pre_run_gaps, "path"),
+            quantity::them(farewell.pre_run_gaps)
         ));
     }
     if farewell.gaps > 0 {
-        let lacking = count(farewell.gaps, "path");
-        context.ui.warn(format_args!("the last snapshot lacks {lacking}; `belay status` names them"));
+        let (lacking, them) = (count(farewell.gaps, "path"), quantity::them(farewell.gaps));
+        context.ui.warn(format_args!("the last snapshot lacks {lacking}; `belay status` names {them}"));
     }
 }
 
@@ -230,7 +232,11 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     }
     let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;
     if more > 0 {
-        ui.say(format_args!("{dim}         and {} more; `belay show` names them{dim:#}", count(more, "path")));
+        ui.say(format_args!(
+            "{dim}         and {} more; `belay show` names {}{dim:#}",
+            count(more, "path"),
+            quantity::them(more)
+        ));
     }
     if farewell.denied_untold > 0 {
         let refusals = count(farewell.denied_untold, "more refusal");

@@ -23,6 +23,9 @@ pub(crate) use streamed::Streamed;
 
 use crate::error::{Failure, Kind, Result};
 
+/// Columns before the further lines of a warning or a hint.
+pub(crate) const INDENT: usize = 6;
+
 /// How to speak to whoever started belay.
 pub(crate) struct Ui {
     /// Print JSON instead of text.
@@ -31,6 +34,8 @@ pub(crate) struct Ui {
     pub(crate) quiet: bool,
     color: ColorChoice,
     pager: Option<String>,
+    /// Whether whoever reads this must not learn how large and of which hash a whole tree is: part of it is hidden.
+    pub(crate) veils: bool,
 }
 
 impl Ui {
@@ -38,19 +43,24 @@ impl Ui {
     pub(crate) fn new(json: bool, quiet: bool, color: ColorChoice, pager: Option<String>) -> Ui {
         // Everything downstream (anstream, clap) asks this one switch.
         color.write_global();
-        Ui { json, quiet, color, pager }
+        Ui { json, quiet, color, pager, veils: false }
+    }
+
+    /// The same for somebody from whom part of the workspace is hidden.
+    pub(crate) fn veiling(self, veils: bool) -> Ui {
+        Ui { veils, ..self }
     }
 
     /// Standard output, buffered.
     pub(crate) fn out(&self) -> Out {
-        Out::plain(self.color)
+        Out::plain(self.color).veiling(self.veils)
     }
 
     /// Standard output through the pager, when it is a terminal and text is wanted.
     pub(crate) fn paged(&self) -> Out {
         match &self.pager {
             Some(command) if !self.json && io::stdout().is_terminal() => Out::through(command, self.color),
-            _ => Out::plain(self.color),
+            _ => self.out(),
         }
     }
 
@@ -85,13 +95,15 @@ impl Ui {
             return self.tell(serde_json::json!({ "warning": text.to_string() }));
         }
         let style = style::CAUTION;
-        self.tell(format_args!("{style}warning:{style:#} {text}"));
+        let text = width::behind("warning:", &format!(" {text}"), INDENT);
+        self.tell(format_args!("{style}warning:{style:#}{text}"));
     }
 
     /// Suggests what to do next.
     pub(crate) fn hint(&self, text: impl Display) {
         let style = style::ID;
-        self.say(format_args!("{style}hint:{style:#} {text}"));
+        let text = width::behind("hint:", &format!(" {text}"), INDENT);
+        self.say(format_args!("{style}hint:{style:#}{text}"));
     }
 
     /// Reports a failure, as text or as a JSON object, both on standard error.

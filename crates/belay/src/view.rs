@@ -65,7 +65,7 @@ pub(crate) fn letter(what: What) -> char {
         What { removed: true, .. } => 'D',
         What { retyped: true, .. } => 'T',
         What { content: true, .. } => 'M',
-        _ => 'm',
+        _ => 'P',
     }
 }
 
@@ -190,6 +190,7 @@ pub(crate) fn left_name(reason: LeftReason) -> &'static str {
         LeftReason::InTheWay => "in-the-way",
         LeftReason::ChangedSince => "changed-since",
         LeftReason::NotPermitted => "not-permitted",
+        LeftReason::Spared => "out-of-reach",
         LeftReason::Failed(_) => "failed",
     }
 }
@@ -207,11 +208,13 @@ fn left_words(reason: LeftReason) -> String {
         }
         LeftReason::ChangedSince => "it changed in the meantime".to_owned(),
         LeftReason::NotPermitted => "not permitted".to_owned(),
+        LeftReason::Spared => "this run is kept from it".to_owned(),
         LeftReason::Failed(errno) => plain(io::Error::from_raw_os_error(errno)),
     }
 }
 
-/// Whether a path that was left means that the restore is incomplete; what no snapshot claims is left on purpose.
+/// Whether a path that was left means that the restore is incomplete; what no snapshot claims is left on purpose, and so
+/// is what whoever asks is kept from.
 pub(crate) fn is_shortfall(left: &Left) -> bool {
     left.reason.is_shortfall()
 }

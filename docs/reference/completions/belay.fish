@@ -663,7 +663,7 @@ complete -c belay -n "__fish_belay_using_subcommand verify" -l color -d 'When to
 always\t'Always'
 never\t'Never'"
 complete -c belay -n "__fish_belay_using_subcommand verify" -l deep -d 'Read and check every byte'
-complete -c belay -n "__fish_belay_using_subcommand verify" -l repair -d 'Store damaged content anew where a workspace still holds it, and set the rest aside'
+complete -c belay -n "__fish_belay_using_subcommand verify" -l repair -d 'Bring back lost records, store damaged content anew where a workspace still holds it, and set the rest aside'
 complete -c belay -n "__fish_belay_using_subcommand verify" -l json -d 'Print JSON: one document, or one object a line for lists that can be long'
 complete -c belay -n "__fish_belay_using_subcommand verify" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand verify" -l yes-really -d 'Allow your home directory or `/` as a workspace'

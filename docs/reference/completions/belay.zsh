@@ -1083,7 +1083,7 @@ _arguments "${_arguments_options[@]}" : \
 always\:"Always"
 never\:"Never"))' \
 '--deep[Read and check every byte]' \
-'--repair[Store damaged content anew where a workspace still holds it, and set the rest aside]' \
+'--repair[Bring back lost records, store damaged content anew where a workspace still holds it, and set the rest aside]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 
+use belay_jail::{Access, Grant};
+
 use crate::world::{World, has_namespaces};
 
 /// Says for each line that it reads what it can reach.
@@ -13,9 +15,21 @@ const LOOK: &str = "while read line; do \
     mv .git .git2 2>/dev/null && echo MOVED; \
     echo over; done";
 
+/// Opens a directory when it is told to, and says then what it can reach by that.
+const REACH: &str = "while read line; do case $line in \
+    open) exec 9<.git;; \
+    *) (echo x > /proc/self/fd/9/config) 2>/dev/null && echo WRITTEN; \
+       cat /proc/self/fd/9/secret 2>/dev/null && echo SEEN; \
+       (cd /proc/self/fd/9 && echo x > config) 2>/dev/null && echo ENTERED;; \
+    esac; echo over; done";
+
 /// Sends a line and returns what is said until it is over.
 fn look(stream: &mut BufReader<UnixStream>) -> String {
-    stream.get_mut().write_all(b"look\n").unwrap();
+    say(stream, "look")
+}
+
+fn say(stream: &mut BufReader<UnixStream>, line: &str) -> String {
+    stream.get_mut().write_all(format!("{line}\n").as_bytes()).unwrap();
     let mut said = String::new();
     while !said.ends_with("over\n") {
         assert_ne!(stream.read_line(&mut said).unwrap(), 0, "it ended: {said}");
@@ -65,4 +79,50 @@ fn what_is_replaced_outside_is_covered_again() {
         covers.mend().unwrap();
         assert_eq!(look(&mut stream), "over\n");
     }
+}
+
+#[test]
+fn a_directory_that_was_opened_before_it_was_covered_again_does_not_lead_past_the_cover() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    let git = world.path("workspace/.git");
+    let grant = |name: &str, access| Grant::new(git.join(name), access);
+    world.policy.grants.extend([grant("config", Access::Read), grant("secret", Access::Hidden)]);
+    let make = |directory: &std::path::Path| {
+        fs::create_dir_all(directory.join("hooks")).unwrap();
+        fs::write(directory.join("config"), "good").unwrap();
+        fs::write(directory.join("secret"), "secret").unwrap();
+    };
+    make(&git);
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let copy = || theirs.try_clone().unwrap().into();
+    let null = File::options().write(true).open("/dev/null").unwrap().into();
+    let launch = world.launch(&["/bin/sh", "-c", REACH], Some([copy(), copy(), null]));
+    let mut held = belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap();
+    let mut covers = held.take_covers().expect("something is protected in a tree that others change");
+    let _running = held.release().unwrap();
+    let mut stream = BufReader::new(ours);
+    say(&mut stream, "open");
+    assert_eq!(look(&mut stream), "over\n");
+
+    // Another directory takes its place, and is opened before anybody looks.
+    make(&world.path("workspace/new"));
+    fs::rename(&git, world.path("other/old")).unwrap();
+    fs::rename(world.path("workspace/new"), &git).unwrap();
+    say(&mut stream, "open");
+    assert!(
+        look(&mut stream).contains("WRITTEN"),
+        "in between it stands open; if it no longer does, say so in the docs"
+    );
+    covers.mend().unwrap();
+    assert_eq!(look(&mut stream), "over\n");
+    // Once more, through the directory as it is covered now.
+    say(&mut stream, "open");
+    fs::write(world.path("workspace/fresh"), "good").unwrap();
+    fs::rename(world.path("workspace/fresh"), git.join("config")).unwrap();
+    covers.mend().unwrap();
+    assert_eq!(look(&mut stream), "over\n");
+    assert_eq!(fs::read_to_string(git.join("config")).unwrap(), "good");
 }

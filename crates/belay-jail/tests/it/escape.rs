@@ -6,7 +6,7 @@ use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
-use belay_jail::{Identity, Network};
+use belay_jail::{Access, Identity, Network};
 
 use crate::world::{World, has_namespaces};
 
@@ -229,8 +229,8 @@ fn a_hard_link_that_is_guarded_is_written_by_no_way() {
         fs::create_dir(world.path("workspace/whole")).unwrap();
         fs::hard_link(world.path("other/file"), world.path("workspace/whole/linked")).unwrap();
         fs::write(world.path("workspace/deep/in/plain"), "plain").unwrap();
-        let guarded =
-            ["workspace/whole/linked", "workspace/deep/in/linked", "workspace/whole"].map(|path| world.path(path));
+        let guarded = ["workspace/whole/linked", "workspace/deep/in/linked", "workspace/whole"]
+            .map(|path| (world.path(path), Access::Read));
         let cases = [
             ("open('deep/in/linked', 'a')", "EROFS"),
             ("os.truncate('deep/in/linked', 0)", "EROFS"),

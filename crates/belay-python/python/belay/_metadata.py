@@ -91,15 +91,24 @@ class SessionMetadata:
         """Reads what ``to_json`` wrote; ``ValueError`` if it is something else."""
         try:
             table = _json.loads(json)
-            meta = SessionMetadata(table["session_id"], table["command"], table["tracked_paths"])
-            meta._started = table["started"]
-            meta.ended = table.get("ended")
-            meta.snapshot_count = table.get("snapshot_count", 0)
-            meta.exit_code = table.get("exit_code")
-            meta._merkle_roots = [ContentHash(root) for root in table.get("merkle_roots", [])]
-            meta.set_network_events(table.get("network_events", []))
-        except (KeyError, TypeError, AttributeError) as error:
+        except (TypeError, RecursionError) as error:
             raise ValueError(f"not the metadata of a session: {error}") from error
+        if not isinstance(table, dict):
+            raise ValueError("not the metadata of a session: it is no object")
+        meta = SessionMetadata(
+            _text(table, "session_id"), _texts(table, "command"), _texts(table, "tracked_paths")
+        )
+        meta._started = _text(table, "started")
+        meta.ended = None if table.get("ended") is None else _text(table, "ended")
+        meta.snapshot_count = _number(table, "snapshot_count") if "snapshot_count" in table else 0
+        if meta.snapshot_count < 0:
+            raise ValueError("not the metadata of a session: snapshot_count is negative")
+        meta.exit_code = None if table.get("exit_code") is None else _number(table, "exit_code")
+        meta._merkle_roots = [ContentHash(root) for root in _texts(table, "merkle_roots", [])]
+        events = table.get("network_events", [])
+        if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+            raise _unlike("network_events", "a list of objects")
+        meta._network_events = events
         return meta
 
     def __eq__(self, other: object) -> bool:
@@ -107,3 +116,28 @@ class SessionMetadata:
 
     def __repr__(self) -> str:
         return f"SessionMetadata(session_id={self._session_id!r}, snapshot_count={self.snapshot_count})"
+
+
+def _unlike(key: str, kind: str) -> ValueError:
+    return ValueError(f"not the metadata of a session: {key} is not {kind}")
+
+
+def _text(table: dict[str, Any], key: str) -> str:
+    value = table.get(key)
+    if not isinstance(value, str):
+        raise _unlike(key, "a text")
+    return value
+
+
+def _texts(table: dict[str, Any], key: str, default: list[str] | None = None) -> list[str]:
+    value = table.get(key, default)
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise _unlike(key, "a list of texts")
+    return value
+
+
+def _number(table: dict[str, Any], key: str) -> int:
+    value = table.get(key)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _unlike(key, "a whole number")
+    return value

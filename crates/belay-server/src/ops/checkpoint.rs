@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Call;
 use crate::error::{Error, Result};
 use crate::reply::Reply;
-use crate::words::count;
+use crate::words::{count, line};
 
 /// What a snapshot is called in these operations: its slot, or where it has none its id.
 pub(super) fn name_of(snapshot: &Snapshot) -> String {
@@ -25,14 +25,23 @@ pub(super) fn create(call: &Call<'_>) -> Result<Reply> {
 
 fn created(call: &Call<'_>, snapshot: &Snapshot) -> Result<Reply> {
     let (available, max) = call.workspace.manual_slots()?;
+    let snapshot = &call.workspace.as_told(snapshot)?;
     let mut reply = made(snapshot, available);
     reply.text = format!("created {}; {available} of {max} manual slots are free", described(snapshot));
+    Ok(with_gaps(call, reply, snapshot))
+}
+
+/// Says what the snapshot should hold and does not.
+pub(super) fn with_gaps(call: &Call<'_>, mut reply: Reply, snapshot: &Snapshot) -> Reply {
     if snapshot.is_partial() {
         let missing = count(snapshot.gaps, "path");
-        reply.text = format!("{}\nwarning: it lacks {missing} that could not be captured", reply.text);
+        // A coverage that cannot be read is no reason to keep silent about it.
+        let which = call.workspace.lacking(snapshot).map(|which| format!(": {}", line(which.as_bytes())));
+        let which = which.unwrap_or_default();
+        reply.text = format!("{}\nwarning: it lacks {missing} that could not be captured{which}", reply.text);
         reply.data["missing"] = snapshot.gaps.into();
     }
-    Ok(reply)
+    reply
 }
 
 fn described(snapshot: &Snapshot) -> String {
@@ -84,5 +93,5 @@ pub(super) fn compact(call: &Call<'_>) -> Result<Reply> {
     let mut reply = made(&made_of, available);
     reply.text = format!("compacted {} into {}", count(ids.len() as u64, "checkpoint"), described(&made_of));
     reply.data["compacted"] = names.into();
-    Ok(reply)
+    Ok(with_gaps(call, reply, &made_of))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use belay_session::store::{Change, Entry, FileType, Kind as EntryKind, Scope};
+use belay_session::store::{Change, Entry, FileType, Hash, Kind as EntryKind, Scope};
 use belay_session::{Kind, Snapshot, VersionState, Workspace};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -39,7 +39,9 @@ pub(super) fn list(call: &Call<'_>) -> Result<Reply> {
 }
 
 fn listed(workspace: &Workspace<'_>, snapshot: &Snapshot, before: Option<&Snapshot>, now: Timestamp) -> Result<Item> {
-    let (name, hash) = (name_of(snapshot), snapshot.root.to_hex());
+    // One that is damaged stands in the list all the same, but its hash would tell of what is hidden.
+    let told = workspace.as_told(snapshot).unwrap_or_else(|_| Snapshot { root: Hash([0; 32]), ..snapshot.clone() });
+    let (name, hash) = (name_of(snapshot), told.root.to_hex());
     let origin = match snapshot.origin {
         belay_session::Origin::Auto => "auto",
         belay_session::Origin::Manual => "manual",
@@ -177,17 +179,21 @@ pub(super) fn history(call: &Call<'_>) -> Result<Reply> {
     let now = call.workspace.home().now().timestamp();
     let versions = call.workspace.history(&path)?;
     let name = words::path(&path);
-    if versions.is_empty() {
-        return Ok(Reply::new(format!("no snapshot holds {name}"), json!({ "path": name, "versions": [] })));
-    }
-    let mut text = format!("{name}, newest first:");
+    // Of these nobody can say what became of it.
+    let (uncaptured, versions): (Vec<_>, Vec<_>) =
+        versions.into_iter().rev().partition(|version| version.state == VersionState::Uncaptured);
+    let mut text = match versions.is_empty() {
+        true => format!("no snapshot holds {name}"),
+        false => format!("{name}, newest first:"),
+    };
     let mut list = Vec::new();
-    for version in versions.iter().rev() {
+    for version in &versions {
         let state = match version.state {
             VersionState::New => "new",
             VersionState::Modified => "modified",
             VersionState::Unchanged => "unchanged",
             VersionState::Deleted => "deleted",
+            VersionState::Uncaptured => continue,
         };
         let size = version.entry.as_ref().map(size_of);
         let (checkpoint, age) = (name_of(&version.snapshot), age(version.snapshot.created_at, now));
@@ -198,5 +204,14 @@ pub(super) fn history(call: &Call<'_>) -> Result<Reply> {
             "size": size, "age": age, "created_at": version.snapshot.created_at.to_string(),
         }));
     }
-    Ok(Reply::new(text, json!({ "path": name, "versions": list })))
+    let mut data = json!({ "path": name, "versions": list });
+    if !uncaptured.is_empty() {
+        let names: Vec<String> = uncaptured.iter().map(|version| name_of(&version.snapshot)).collect();
+        text.push_str(&format!("\nnot captured, though it was there: {}; {LEFT_OUT}", names.join(", ")));
+        data["not_captured"] = names.into();
+    }
+    Ok(Reply::new(text, data))
 }
+
+/// Why a snapshot does not hold what was there.
+pub(super) const LEFT_OUT: &str = "what is left out, or cannot be read, belay_status tells";

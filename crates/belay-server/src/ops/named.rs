@@ -15,7 +15,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Call;
-use super::way_back::with_left;
+use super::checkpoint::with_gaps;
+use super::way_back::{rewind, with_left};
 use crate::error::{Error, Result};
 use crate::reply::Reply;
 use crate::words;
@@ -57,15 +58,16 @@ fn is_in_git(call: &Call<'_>, name: &str) -> Result<bool> {
 /// Records the present under a name.
 pub(super) fn create(call: &Call<'_>) -> Result<Reply> {
     let name = name(call)?;
-    if call.workspace.names_in_git()? {
+    // A commit would hold what is hidden from whoever asks, and he reads the repository.
+    if call.workspace.names_in_git()? && !call.workspace.hides_something() {
         return in_git::create(call, name);
     }
     let description = call.arguments.text("description").map(str::to_owned);
     let request = SnapshotRequest { label: Some(name.to_owned()), description, ..SnapshotRequest::default() };
     let taken = call.workspace.snapshot(&request, call.work)?;
-    let hash = taken.snapshot.root.to_hex();
+    let hash = call.workspace.as_told(&taken.snapshot)?.root.to_hex();
     let data = json!({ "name": name, "hash": hash, "id": taken.snapshot.id, "files_count": taken.snapshot.files });
-    Ok(Reply::new(format!("snapshot {name} created: {hash}"), data))
+    Ok(with_gaps(call, Reply::new(format!("snapshot {name} created: {hash}"), data), &taken.snapshot))
 }
 
 /// One line of the list.
@@ -89,7 +91,7 @@ pub(super) fn list(call: &Call<'_>) -> Result<Reply> {
         if rows.iter().all(|row| row.name != name) {
             rows.push(Row {
                 name: name.to_owned(),
-                hash: snapshot.root.to_hex()[..12].to_owned(),
+                hash: call.workspace.as_told(snapshot)?.root.to_hex()[..12].to_owned(),
                 time: snapshot.created_at,
                 description: on_one_line(snapshot.description.as_deref().unwrap_or_default()),
                 data: json!({ "id": snapshot.id }),
@@ -126,7 +128,7 @@ pub(super) fn restore(call: &Call<'_>) -> Result<Reply> {
     }
     let goal = Goal::To(Some(target.id.clone()));
     let request = RewindRequest { goal, paths: paths.unwrap_or_default(), mtime: None };
-    let outcome = call.workspace.rewind(&request, call.work, &mut |_| {})?;
+    let outcome = rewind(call, &request)?;
     let files = changed_files(call, &outcome)?;
     let safety = outcome.safety.as_ref().map(|safety| &safety.id);
     let mut reply = restored(wanted, &files, json!({ "changed": outcome.changed, "safety": safety }));

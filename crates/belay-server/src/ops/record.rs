@@ -44,7 +44,7 @@ pub(super) fn status(call: &Call<'_>) -> Result<Reply> {
     for run in &runs {
         text.push_str(&format!("\ngoing on: {} {}", run.id, line(&run.argv)));
     }
-    let data = json!({
+    let mut data = json!({
         "workspace": workspace.path().to_string_lossy(),
         "snapshots": status.snapshots,
         "base": status.base.as_ref().map(name_of),
@@ -52,9 +52,12 @@ pub(super) fn status(call: &Call<'_>) -> Result<Reply> {
         "changes_total": changes.len(),
         "not_captured": gaps,
         "runs": runs.iter().map(|run| &run.id).collect::<Vec<_>>(),
-        "store_bytes": status.budget.used_bytes,
-        "store_limit_bytes": status.budget.limit_bytes,
     });
+    // How much a store grows tells somebody who guesses whether it holds what he wrote already.
+    if !workspace.hides_something() {
+        data["store_bytes"] = status.budget.used_bytes.into();
+        data["store_limit_bytes"] = status.budget.limit_bytes.into();
+    }
     Ok(Reply::new(text, data))
 }
 

@@ -1,11 +1,17 @@
 //! Going back: one path to a checkpoint, the last rollback, or one step.
 
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
 use belay_session::store::{Clash, Entry, Left};
-use belay_session::{Goal, Kind, Outcome, RevertRequest, Reverted, RewindRequest, Snapshot, StepName};
+use belay_session::{
+    Error as SessionError, Goal, Kind, Outcome, RevertRequest, Reverted, RewindRequest, Snapshot, StepName,
+};
 use serde_json::{Value, json};
 
 use super::Call;
 use super::checkpoint::name_of;
+use super::checkpoint_list::LEFT_OUT;
 use crate::error::{Error, Result};
 use crate::reply::Reply;
 use crate::words::{self, count};
@@ -22,10 +28,20 @@ pub(super) fn revert(call: &Call<'_>) -> Result<Reply> {
         None => newest_with(call, &path)?,
     };
     let checkpoint = name_of(&target);
-    let is_kept = call.workspace.entry(&call.workspace.tree(&target)?, &path)?.is_some();
+    let left_out =
+        || Error::Refused(format!("{name} was not captured in {checkpoint}; nothing was changed; {LEFT_OUT}"));
+    let tree = call.workspace.tree(&target)?;
+    if call.workspace.is_left_out(&tree, &path)? {
+        return Err(left_out());
+    }
+    let is_kept = call.workspace.entry(&tree, &path)?.is_some();
     let goal = Goal::To(Some(target.id.clone()));
-    let request = RewindRequest { goal, paths: vec![path], mtime: None };
-    let outcome = call.workspace.rewind(&request, call.work, &mut |_| {})?;
+    let request = RewindRequest { goal, paths: vec![path.clone()], mtime: None };
+    let outcome = rewind(call, &request)?;
+    // By the rules of that snapshot it would not have been captured, had it been there.
+    if outcome.safety.is_none() && outcome.left.iter().any(|left| left.path == path) {
+        return Err(left_out());
+    }
     let action = match (&outcome.safety, is_kept) {
         (None, _) => "unchanged",
         (_, true) => "restored",
@@ -42,6 +58,27 @@ pub(super) fn revert(call: &Call<'_>) -> Result<Reply> {
     });
     let text = with_left(text, &mut data, &outcome.left);
     Ok(Reply::new(text, data))
+}
+
+/// How long a call waits for another one that takes something back.
+const TURN_TIME_MAX: Duration = Duration::from_secs(30);
+const TURN_LOOK: Duration = Duration::from_millis(5);
+
+/// Goes back when nobody else does: calls may come side by side, and each of them is carried out.
+pub(super) fn rewind(call: &Call<'_>, request: &RewindRequest) -> Result<Outcome> {
+    patiently(call, || call.workspace.rewind(request, call.work, &mut |_| {}))
+}
+
+fn patiently<T>(call: &Call<'_>, go: impl Fn() -> belay_session::Result<T>) -> Result<T> {
+    let until = Instant::now() + TURN_TIME_MAX;
+    loop {
+        match go() {
+            Err(SessionError::RollbackBusy) if Instant::now() < until && !call.work.stop.load(Ordering::Relaxed) => {
+                std::thread::sleep(TURN_LOOK);
+            }
+            done => return Ok(done?),
+        }
+    }
 }
 
 /// The newest checkpoint that holds the path; where none does, the newest other snapshot in which it is not as it is now.
@@ -107,7 +144,7 @@ pub(super) fn undo(call: &Call<'_>) -> Result<Reply> {
         let text = format!("would undo {}:\n{}\nnothing was changed (dry run)", plan.step.what, paths.join("\n"));
         return Ok(Reply::new(text, json!({ "dry_run": true, "paths": paths, "conflicts": conflicts })));
     }
-    Ok(told(&call.workspace.revert(&request, call.work, &mut |_| {})?))
+    Ok(told(&patiently(call, || call.workspace.revert(&request, call.work, &mut |_| {}))?))
 }
 
 fn last() -> RewindRequest {
@@ -122,7 +159,7 @@ fn plan_last(call: &Call<'_>) -> Result<Reply> {
 }
 
 fn undo_last(call: &Call<'_>) -> Result<Reply> {
-    let outcome = call.workspace.rewind(&last(), call.work, &mut |_| {})?;
+    let outcome = rewind(call, &last())?;
     let text = format!("undone: the workspace is as in {} again ({})", outcome.target.id, changed(&outcome));
     let mut data = json!({ "target": outcome.target.id, "changed": outcome.changed });
     let text = with_left(text, &mut data, &outcome.left);

@@ -1,12 +1,12 @@
 //! What an agent is told of: what somebody took back in the workspace while no tool of the agent was at work.
 //!
 //! An agent that does not know of it goes on from files that are no longer there. It is told once, with the next of its
-//! hooks whose answer it reads; what it took back itself it knows.
+//! hooks whose answer it reads; what it took back itself it knows. A call that was broken off and never told its end hides nothing.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::memory::{Memory, file_of, overwrite};
+use super::memory::{Memory, OpenCall, file_of, overwrite};
 use super::{AgentDeed, AgentWord};
 use crate::intent::Intent;
 use crate::workspace::Workspace;
@@ -45,7 +45,7 @@ impl Workspace<'_> {
         let one = News { at, kind: intent.kind.name().to_owned(), to: intent.target.id.clone(), changed, paths };
         let is_concerned = |memory: &&Memory| {
             let is_under_way = memory.last_heard().is_some_and(|heard| at.duration_since(heard) < SILENT_MAX);
-            is_under_way && memory.open.is_empty()
+            is_under_way && !memory.open.iter().any(takes_back)
         };
         for memory in memories.iter().filter(is_concerned) {
             let name = format!("{}.news", memory.name());
@@ -82,10 +82,20 @@ impl Workspace<'_> {
     }
 }
 
+/// Whether a call is one by which an agent takes something back itself: a tool of belay's, or belay in a shell.
+fn takes_back(call: &OpenCall) -> bool {
+    let tool = call.what.split_once(": ").map_or(call.what.as_str(), |(tool, _)| tool);
+    call.what.contains("belay") || tool.starts_with("snapshot")
+}
+
 fn said(one: &News) -> String {
     let News { kind, to, changed, paths, .. } = one;
     let at = one.at.strftime("%H:%M:%S UTC");
     let more = changed.saturating_sub(paths.len() as u64);
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    format!("At {at} the user took changes in this workspace back (belay {kind}, to {to}): {}{more}.", paths.join(", "))
+    let which = match (paths.is_empty(), more) {
+        (true, _) => format!("{changed} paths"),
+        (false, 0) => paths.join(", "),
+        (false, more) => format!("{} and {more} more", paths.join(", ")),
+    };
+    format!("At {at} the user took changes in this workspace back (belay {kind}, to {to}): {which}.")
 }

@@ -15,6 +15,8 @@ pub(crate) struct Note {
     pub(crate) coverage: Coverage,
     /// Sockets, of which only the existence counts.
     pub(crate) sockets: Vec<(Vec<u8>, Meta)>,
+    /// Further names of sockets, each with the one that is among them.
+    pub(crate) links: Vec<(Vec<u8>, Vec<u8>)>,
     /// Paths that cannot be changed (`i`), or only grow (`a`).
     pub(crate) flags: Vec<(Vec<u8>, bool, bool)>,
 }
@@ -32,6 +34,9 @@ impl Note {
             let Meta { mode, uid, gid, mtime, .. } = meta;
             lines.push(format!("socket {mode} {uid} {gid} {} {} {}", mtime.sec, mtime.nsec, hex(path)));
         }
+        for (path, first) in &self.links {
+            lines.push(format!("link {} {}", hex(path), hex(first)));
+        }
         for (path, immutable, append_only) in &self.flags {
             lines.push(format!("flags {} {} {}", u8::from(*immutable), u8::from(*append_only), hex(path)));
         }
@@ -48,7 +53,8 @@ impl Note {
         let root = (Algorithm::from_name(algorithm)?, Hash::from_hex(root)?);
         let filter = Filter::decode(&unhex(lines.next()?.strip_prefix("filter ")?)?).ok()?;
         let coverage = Coverage::decode(&unhex(lines.next()?.strip_prefix("coverage ")?)?).ok()?;
-        let mut note = Note { root, filter, coverage, sockets: Vec::new(), flags: Vec::new() };
+        let (sockets, links, flags) = (Vec::new(), Vec::new(), Vec::new());
+        let mut note = Note { root, filter, coverage, sockets, links, flags };
         for line in lines {
             let words: Vec<&str> = line.split(' ').collect();
             match words.as_slice() {
@@ -59,6 +65,7 @@ impl Note {
                     let meta = Meta { mode, uid: uid.parse().ok()?, gid: gid.parse().ok()?, mtime, ..Meta::default() };
                     note.sockets.push((unhex(path)?, meta));
                 }
+                ["link", path, first] => note.links.push((unhex(path)?, unhex(first)?)),
                 ["flags", immutable, append_only, path] => {
                     note.flags.push((unhex(path)?, *immutable == "1", *append_only == "1"));
                 }

@@ -6,10 +6,11 @@
 use std::io::{self, Read};
 use std::sync::atomic::Ordering;
 
-use belay_store::{Algorithm, Assembly, Kind, Meta, Time};
+use belay_store::{Algorithm, Assembly, Gap, GapKind, Kind, Meta, Time};
 use tar::{EntryType, Header};
 
 use super::Note;
+use super::acl::{self, Accounts};
 use crate::workspace::Work;
 
 const BLOCK: u64 = 512;
@@ -17,6 +18,11 @@ const BLOCK: u64 = 512;
 const EXTENSION_BYTES_MAX: u64 = 64 << 20;
 /// More attributes than any filesystem lists of one file.
 const XATTRS_MAX: usize = 16 << 10;
+/// What the kernel takes of the name and of the value of an attribute.
+const XATTR_NAME_BYTES_MAX: usize = 255;
+const XATTR_BYTES_MAX: usize = 64 << 10;
+/// How much is told of an access control list that means nothing here.
+const LIST_SHOWN_MAX: usize = 200;
 /// The longest text of a link that a filesystem takes.
 const LINK_BYTES_MAX: usize = 4095;
 /// What may follow the end: tar fills its last record with zeroes.
@@ -49,14 +55,19 @@ fn bad<T>(why: impl Into<String>) -> Result<T> {
     Err(Trouble::Bad(why.into()))
 }
 
-/// Puts everything in the archive into the tree; returns belay's own note, if it has one.
-pub(crate) fn read(
-    from: &mut dyn Read,
-    into: &mut Assembly<'_>,
-    algorithm: Algorithm,
-    work: Work<'_>,
-) -> Result<Option<Note>> {
-    let mut reader = Reader { from, into, algorithm, note: None, extended: Extended::default() };
+/// What an archive says beside its files.
+#[derive(Default)]
+pub(crate) struct Said {
+    /// Belay's own note, if it has one.
+    pub(crate) note: Option<Note>,
+    /// Paths with something that has no place in a tree.
+    pub(crate) gaps: Vec<Gap>,
+}
+
+/// Puts everything in the archive into the tree; returns what it says beside that.
+pub(crate) fn read(from: &mut dyn Read, into: &mut Assembly<'_>, algorithm: Algorithm, work: Work<'_>) -> Result<Said> {
+    let (said, extended, accounts) = (Said::default(), Extended::default(), Accounts::here());
+    let mut reader = Reader { from, into, algorithm, said, extended, accounts };
     let mut empty = 0;
     let mut entries = 0;
     while empty < 2 {
@@ -90,7 +101,8 @@ struct Reader<'r, 'a, 'b> {
     from: &'r mut dyn Read,
     into: &'a mut Assembly<'b>,
     algorithm: Algorithm,
-    note: Option<Note>,
+    said: Said,
+    accounts: Accounts,
     /// What extended headers say about the next entry.
     extended: Extended,
 }
@@ -104,6 +116,8 @@ struct Extended {
     gid: Option<u64>,
     mtime: Option<Time>,
     xattrs: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Access control lists in words, by the attribute that each is.
+    lists: Vec<(&'static [u8], Vec<u8>)>,
     /// The form of a file with holes, and its whole size.
     sparse: (Option<u64>, Option<u64>, Option<u64>),
     is_old_sparse: bool,
@@ -146,7 +160,11 @@ impl Reader<'_, '_, '_> {
         let kind = header.entry_type();
         let given = extended.path.clone().unwrap_or_else(|| header.path_bytes().into_owned());
         let path = clean(&given)?;
-        let meta = meta(header, &extended)?;
+        let mut meta = meta(header, &extended)?;
+        self.lists(&path, &mut meta, &extended, kind);
+        if meta.xattrs.iter().any(|(key, value)| !is_attribute(key, value)) {
+            return bad(format!("{} has an attribute that no kernel takes", shown(&path)));
+        }
         if meta.xattrs.iter().any(|(key, value)| key == CAPABILITIES && !is_capabilities(value)) {
             return bad(format!("{} has capabilities that no kernel takes", shown(&path)));
         }
@@ -184,6 +202,31 @@ impl Reader<'_, '_, '_> {
             }
             other => bad(format!("it holds an entry of the unknown type {:?}", other.as_byte() as char)),
         }
+    }
+
+    /// Adds the access control lists that are there in words.
+    fn lists(&mut self, path: &[u8], meta: &mut Meta, extended: &Extended, kind: EntryType) {
+        for (name, text) in &extended.lists {
+            // The same list in bytes says the same, and more exactly.
+            if meta.xattrs.iter().any(|(key, _)| key == name) {
+                continue;
+            }
+            let Some(list) = acl::parse(text, &self.accounts) else {
+                let list: String = shown(text).chars().take(LIST_SHOWN_MAX).collect();
+                let detail = format!("no access control list of this machine: {list}");
+                self.said.gaps.push(Gap { path: path.to_vec(), kind: GapKind::Attributes, detail });
+                meta.xattrs_unread = true;
+                continue;
+            };
+            let is_default = *name == acl::LISTS[1].1;
+            if !is_default {
+                meta.mode = meta.mode & 0o7000 | list.mode;
+            }
+            if is_default && kind.is_dir() || !is_default && !list.is_mode_alone {
+                meta.xattrs.push((name.to_vec(), list.value));
+            }
+        }
+        meta.xattrs.sort();
     }
 
     fn file(&mut self, path: &[u8], meta: Meta, size: u64, extended: &Extended) -> Result<()> {
@@ -279,7 +322,13 @@ impl Reader<'_, '_, '_> {
         let text = self.extension(size)?;
         records(&text, |key, value| {
             if key == b"comment" {
-                self.note = std::str::from_utf8(value).ok().and_then(Note::parse).or(self.note.take());
+                let note = std::str::from_utf8(value).ok().and_then(Note::parse);
+                if let Some((algorithm, _)) =
+                    note.as_ref().map(|note| note.root).filter(|root| root.0 != self.algorithm)
+                {
+                    self.into.also(algorithm);
+                }
+                self.said.note = note.or(self.said.note.take());
             }
             Ok(())
         })
@@ -312,16 +361,19 @@ impl Reader<'_, '_, '_> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Option<Note>> {
-        if let Some(note) = &self.note {
+    fn finish(self) -> Result<Said> {
+        if let Some(note) = &self.said.note {
             for (path, meta) in &note.sockets {
                 self.into.put(path, meta.clone(), Kind::Socket)?;
+            }
+            for (path, first) in &note.links {
+                self.into.link(path, first)?;
             }
             for (path, immutable, append_only) in &note.flags {
                 self.into.flag(path, *immutable, *append_only);
             }
         }
-        Ok(self.note)
+        Ok(self.said)
     }
 }
 
@@ -343,6 +395,9 @@ impl Extended {
                 _ => {
                     if let Some(name) = key.strip_prefix(b"SCHILY.xattr.") {
                         self.xattrs.push((unescaped(name), value.to_vec()));
+                    } else if let Some((_, name)) = acl::LISTS.iter().find(|(word, _)| *word == key) {
+                        self.lists.retain(|(known, _)| known != name);
+                        self.lists.push((name, value.to_vec()));
                     }
                 }
             }
@@ -377,6 +432,13 @@ fn link_text(header: &Header, extended: &Extended) -> Result<Vec<u8>> {
         Some(text) => Ok(text),
         None => bad("a link in it leads nowhere"),
     }
+}
+
+/// Whether the kernel could have it: a name in some namespace, neither it nor the value too long.
+fn is_attribute(name: &[u8], value: &[u8]) -> bool {
+    let dot = name.iter().position(|byte| *byte == b'.');
+    let is_in_namespace = dot.is_some_and(|dot| dot > 0 && dot + 1 < name.len());
+    is_in_namespace && !name.contains(&0) && name.len() <= XATTR_NAME_BYTES_MAX && value.len() <= XATTR_BYTES_MAX
 }
 
 fn is_capabilities(value: &[u8]) -> bool {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::atomic::Ordering;
 
-use belay_store::{Coverage, Entry, Filter, Hash, Kind, Links, Manifest, Meta, Segment, Store, View};
+use belay_store::{Entry, Hash, Kind, Links, Manifest, Meta, Segment, Store, View};
 use tar::{EntryType, Header};
 
 use super::Note;
@@ -57,8 +57,8 @@ pub(crate) fn write_from(
     work: Work<'_>,
 ) -> Result<u64> {
     let links = leaders(&manifest.links(store)?);
+    let note = note(store, manifest, &links)?;
     let mut writer = Writer { view: View::stored(store), out, read, work, links, written: HashMap::new() };
-    let note = note(store, manifest, manifest.filter(store)?, manifest.coverage(store)?)?;
     writer.global(&note.text())?;
     let count = writer.tree(&manifest.root)?;
     // An archive ends with two empty blocks.
@@ -67,12 +67,21 @@ pub(crate) fn write_from(
 }
 
 /// What tar has no place for, found by a walk of its own because it comes first.
-fn note(store: &Store, manifest: &Manifest, filter: Filter, coverage: Coverage) -> Result<Note> {
+fn note(store: &Store, manifest: &Manifest, groups: &HashMap<Vec<u8>, usize>) -> Result<Note> {
     let root = (store.algorithm(), manifest.identity);
-    let mut note = Note { root, filter, coverage, sockets: Vec::new(), flags: Vec::new() };
+    let (filter, coverage) = (manifest.filter(store)?, manifest.coverage(store)?);
+    let (sockets, links, flags) = (Vec::new(), Vec::new(), Vec::new());
+    let mut note = Note { root, filter, coverage, sockets, links, flags };
+    let mut firsts: HashMap<usize, Vec<u8>> = HashMap::new();
     walk(View::stored(store), &manifest.root, &mut |path, entry| {
         if entry.kind == Kind::Socket {
-            note.sockets.push((path.to_vec(), entry.meta.clone()));
+            match groups.get(path).and_then(|group| firsts.get(group)) {
+                Some(first) => note.links.push((path.to_vec(), first.clone())),
+                None => note.sockets.push((path.to_vec(), entry.meta.clone())),
+            }
+            if let Some(group) = groups.get(path) {
+                firsts.entry(*group).or_insert_with(|| path.to_vec());
+            }
         }
         if entry.meta.immutable || entry.meta.append_only {
             note.flags.push((path.to_vec(), entry.meta.immutable, entry.meta.append_only));
@@ -133,6 +142,10 @@ impl Writer<'_> {
         if matches!(entry.kind, Kind::Dir { .. }) {
             name.push(b'/');
         }
+        // Tar knows no sockets; the note does, and what other names they have.
+        if matches!(entry.kind, Kind::Socket | Kind::Opaque { .. }) {
+            return Ok(());
+        }
         if let Some(first) = self.links.get(path).and_then(|group| self.written.get(group)).cloned() {
             return self.header(&name, &entry.meta, EntryType::Link, 0, Extra { link: &first, ..Extra::default() });
         }
@@ -149,8 +162,7 @@ impl Writer<'_> {
             Kind::Fifo => plain(EntryType::Fifo),
             Kind::CharDevice(device) => (EntryType::Char, Extra { device: *device, ..Extra::default() }),
             Kind::BlockDevice(device) => (EntryType::Block, Extra { device: *device, ..Extra::default() }),
-            // Tar knows no sockets; the note does.
-            Kind::Socket | Kind::Opaque { .. } => return Ok(()),
+            Kind::Socket | Kind::Opaque { .. } => unreachable!("these are not in an archive"),
         };
         self.work.progress.advance(1, 0);
         self.header(&name, &entry.meta, kind, 0, extra)

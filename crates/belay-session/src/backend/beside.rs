@@ -5,12 +5,16 @@ use std::path::{Path, PathBuf};
 
 use belay_sys::{Dir, Root};
 
-/// Its name; a workspace around it leaves it out.
-pub(crate) const NAME: &str = ".belay-snapshots";
+const NAME: &str = belay_store::KEPT_BESIDE;
 
 /// Where it is, or would be; nothing is beside the topmost directory.
 pub(crate) fn beside(workspace: &Path) -> Option<PathBuf> {
     Some(workspace.parent()?.join(NAME))
+}
+
+/// Whether a directory is one of these.
+pub(super) fn is_beside(dir: &Path) -> bool {
+    dir.file_name().is_some_and(|name| name == NAME)
 }
 
 /// Where a copy at a path is after the workspace beside which or in which it lies was moved, if it was moved along.
@@ -54,7 +58,7 @@ pub(super) fn holder(path: &Path) -> io::Result<Option<(Dir, Vec<u8>)>> {
 
 /// Removes the directory that held what was at a path, if nothing is left in it.
 pub(super) fn tidy(path: &Path) {
-    if let Some(dir) = path.parent().filter(|dir| dir.file_name().is_some_and(|name| name == NAME)) {
+    if let Some(dir) = path.parent().filter(|dir| is_beside(dir)) {
         // It stays while another snapshot is in it.
         let _ = std::fs::remove_dir(dir);
     }

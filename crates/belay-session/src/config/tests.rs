@@ -197,3 +197,34 @@ fn variables_name_keys_with_double_underscores() {
     let sources = Sources { env: vec![lists], ..Sources::default() };
     assert_eq!(Settings::resolve(&sources).unwrap().filter().additional, ["a/", "b"]);
 }
+
+/// The table of keys as `docs/config.md` has it.
+fn table() -> String {
+    let defaults = Settings::resolve_with(&Sources::default(), None).unwrap();
+    let row = |key: &Key| {
+        let untrusted = match key.strengthens {
+            Strengthens::Never => "no".to_owned(),
+            Strengthens::Being(value) => format!("to {value}"),
+            Strengthens::DownTo(least) => format!("lower, down to {least}"),
+            Strengthens::Later => "further right".to_owned(),
+            Strengthens::Adding => "by adding".to_owned(),
+        };
+        let (value, _) = shown(&defaults, key.name);
+        format!("| `{}` | {} | `{value}` | {untrusted} | {} |\n", key.name, key.shape.expected(), key.help)
+    };
+    KEYS.iter().map(row).collect()
+}
+
+#[test]
+fn the_page_about_configuration_has_every_key_and_every_backend() {
+    let page = include_str!("../../../../docs/config.md");
+    let of_keys = |line: &&str| KEYS.iter().any(|key| line.starts_with(&format!("| `{}` |", key.name)));
+    let found: String = page.lines().filter(of_keys).map(|line| format!("{line}\n")).collect();
+    assert_eq!(found, table(), "docs/config.md is not what the keys say; take the right side");
+    for backend in crate::backend::BackendChoice::NAMES {
+        assert!(page.contains(&format!("\n| `{backend}` |")), "docs/config.md does not tell of the backend {backend}");
+    }
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let settings = Settings::resolve_with(&user(toml(example)), None).unwrap();
+    assert_eq!(shown(&settings, "snapshots.retention.budget").0, "\"10GiB\"");
+}

@@ -57,6 +57,7 @@ fn intent() -> Intent {
         target: named("snap_target"),
         safety: named("snap_safety"),
         paths: vec![PathText::from(&b"a\xff"[..])],
+        guard: crate::guard::Guard::default(),
         exact_times: true,
         begun_at: at(1),
     }
@@ -162,6 +163,7 @@ fn note() -> Note {
         filter: Filter::default(),
         coverage: Coverage { gaps: vec![gap] },
         sockets: vec![(b"dir/socket".to_vec(), meta)],
+        links: vec![(b"dir/socket too".to_vec(), b"dir/socket".to_vec())],
         flags: vec![(b"dir/a".to_vec(), true, false)],
     }
 }
@@ -237,10 +239,10 @@ fn archives() {
         let batch = store.begin().expect("a batch");
         let mut into = Assembly::new(&store, &batch, Limits::default());
         let work = Work { progress: &Quiet, stop: &stop };
-        let note = crate::archive::read(&mut &bytes[..], &mut into, Algorithm::Blake3, work).ok()?;
-        let (_, manifest) = into.finish(&Filter::default(), &Coverage::default()).ok()?;
-        Some((note, manifest.counts.files))
+        let said = crate::archive::read(&mut &bytes[..], &mut into, Algorithm::Blake3, work).ok()?;
+        let manifest = into.finish(&Filter::default(), &Coverage::default()).ok()?.manifest;
+        Some((said.note, manifest.counts.files))
     };
-    assert_eq!(read(&archive()), Some((Some(note()), 6)), "what is mutated is a good archive");
+    assert_eq!(read(&archive()), Some((Some(note()), 7)), "what is mutated is a good archive");
     fuzz("archives", &[archive()], |bytes| drop(read(&with_sums(bytes))));
 }

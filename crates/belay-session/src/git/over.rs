@@ -24,6 +24,8 @@ use crate::workspace::Work;
 
 const TREE_BYTES_MAX: u64 = 1 << 28;
 const IGNORE_BYTES_MAX: u64 = 1 << 20;
+/// Each is a pattern that every path is compared with. Nobody tracks as many files that are ignored.
+const FORCED_MAX: usize = 2000;
 
 /// What is laid over what.
 pub(crate) struct Over<'a> {
@@ -49,6 +51,17 @@ struct Stop {
     rules: Arc<Rules>,
     /// Who owns what is made in it.
     owner: (u32, u32),
+    /// Whether ignore files leave it out, though git holds something in it.
+    left_out: bool,
+}
+
+/// What a tree says of paths, beside what it holds.
+#[derive(Default)]
+pub(crate) struct Said {
+    /// What it leaves out.
+    pub(crate) gaps: Vec<Gap>,
+    /// What it holds although its ignore files leave it out, each as a pattern: it says of these that they were there.
+    pub(crate) forced: Vec<String>,
 }
 
 struct Layer<'l, 'a, 'b> {
@@ -61,12 +74,12 @@ struct Layer<'l, 'a, 'b> {
     groups: HashMap<Vec<u8>, usize>,
     /// The first name that each group was put by.
     first: HashMap<usize, Vec<u8>>,
-    gaps: Vec<Gap>,
+    said: Said,
 }
 
 impl Over<'_> {
-    /// Puts the tree of that name into the assembly; returns what it leaves out.
-    pub(crate) fn lay(&mut self, tree: GitId, into: &mut Assembly<'_>) -> Result<Vec<Gap>> {
+    /// Puts the tree of that name into the assembly; returns what else it says.
+    pub(crate) fn lay(&mut self, tree: GitId, into: &mut Assembly<'_>) -> Result<Said> {
         let judge = self.filter.judge()?;
         let numbered = self.links.groups.iter().enumerate();
         let groups =
@@ -79,18 +92,19 @@ impl Over<'_> {
             waiting: BTreeMap::new(),
             groups,
             first: HashMap::new(),
-            gaps: Vec::new(),
+            said: Said::default(),
         };
         layer.into.put(b"", root.meta.clone(), root.kind.clone())?;
         let owner = (root.meta.uid, root.meta.gid);
-        let mut stops = vec![Stop { path: Vec::new(), tree: Some(tree), present: Some(root), rules, owner }];
+        let (path, tree, present) = (Vec::new(), Some(tree), Some(root));
+        let mut stops = vec![Stop { path, tree, present, rules, owner, left_out: false }];
         while let Some(stop) = stops.pop() {
             if layer.over.work.stop.load(Ordering::Relaxed) {
                 return Err(belay_store::Error::Interrupted.into());
             }
             layer.directory(stop, &mut stops)?;
         }
-        Ok(layer.gaps)
+        Ok(layer.said)
     }
 }
 
@@ -139,6 +153,12 @@ impl Layer<'_, '_, '_> {
     /// Something that the tree holds.
     fn lay_over(&mut self, stop: &Stop, entry: &TreeEntry, twin: Option<Entry>) -> Result<Option<Stop>> {
         let path = join(&stop.path, &entry.name);
+        let is_dir = entry.mode == Mode::Tree;
+        let verdict = self.judge.decide(&stop.rules, &path, &entry.name, is_dir, &AssumeAll);
+        let left_out = stop.left_out || matches!(verdict, Verdict::Leave(_));
+        if left_out && !is_dir && entry.mode != Mode::Gitlink && self.said.forced.len() < FORCED_MAX {
+            self.said.forced.extend(literal(&path));
+        }
         match entry.mode {
             Mode::Tree => {
                 if path.split(|byte| *byte == b'/').count() > super::lay::DEPTH_MAX {
@@ -148,7 +168,8 @@ impl Layer<'_, '_, '_> {
                 let meta = present.as_ref().map_or_else(|| self.meta(stop, 0o755), |twin| twin.meta.clone());
                 let (owner, kind) = ((meta.uid, meta.gid), EntryKind::empty_dir(self.over.view.store().algorithm()));
                 self.into.put(&path, meta, kind)?;
-                Ok(Some(Stop { path, tree: Some(entry.id), present, rules: Arc::clone(&stop.rules), owner }))
+                let (tree, rules) = (Some(entry.id), Arc::clone(&stop.rules));
+                Ok(Some(Stop { path, tree, present, rules, owner, left_out }))
             }
             // Nothing of another repository is in this one.
             Mode::Gitlink => match twin {
@@ -191,7 +212,7 @@ impl Layer<'_, '_, '_> {
             }
         };
         self.over.work.progress.advance(1, 0);
-        Ok(self.into.put(&path, meta, kind)?)
+        Ok(self.into.put(&path, without_rights(meta), kind)?)
     }
 
     fn blob(&self, id: &GitId) -> Result<(u64, Vec<u8>)> {
@@ -242,13 +263,14 @@ impl Layer<'_, '_, '_> {
         }
         self.waiting.insert(path.clone(), entry.meta.clone());
         let owner = (entry.meta.uid, entry.meta.gid);
-        Ok(Some(Stop { path, tree: None, present: Some(entry), rules: Arc::clone(&stop.rules), owner }))
+        let (present, rules) = (Some(entry), Arc::clone(&stop.rules));
+        Ok(Some(Stop { path, tree: None, present, rules, owner, left_out: stop.left_out }))
     }
 
     /// Marks something as seen and not captured.
     fn only_seen(&mut self, path: Vec<u8>, entry: Entry, reason: Opaque) -> Result<()> {
         if reason == Opaque::GitIgnored {
-            self.gaps.push(Gap { path: path.clone(), kind: GapKind::GitIgnored, detail: String::new() });
+            self.said.gaps.push(Gap { path: path.clone(), kind: GapKind::GitIgnored, detail: String::new() });
         }
         self.ensure(&path)?;
         let file_type = entry.kind.file_type();
@@ -277,6 +299,20 @@ impl Layer<'_, '_, '_> {
         }
         Ok(())
     }
+}
+
+/// The pattern that matches this path and no other; none if patterns have no word for it.
+fn literal(path: &[u8]) -> Option<String> {
+    let path = std::str::from_utf8(path).ok().filter(|path| !path.contains(char::is_control))?;
+    let escape = |c: char| if c.is_alphanumeric() || "/._-".contains(c) { vec![c] } else { vec!['\\', c] };
+    Some(format!("/{}", path.chars().flat_map(escape).collect::<String>()))
+}
+
+/// What somebody gave to one content, to run as its owner or group or with more than that, no other has.
+fn without_rights(mut meta: Meta) -> Meta {
+    meta.mode &= !0o6000;
+    meta.xattrs.retain(|(key, _)| key != b"security.capability");
+    meta
 }
 
 /// Git knows only whether the owner may execute it; whoever may read it may then do so too.

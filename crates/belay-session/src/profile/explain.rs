@@ -1,6 +1,6 @@
 //! Why something can be reached or not: the decision, and the rule that made it.
 
-use belay_jail::{DeniedCall, denied_call};
+use belay_jail::{DeniedCall, denied_call, sets_modes};
 
 use super::Profile;
 
@@ -81,6 +81,10 @@ fn why_call(name: &str, denied: Option<&DeniedCall>) -> Why {
             let when = if call.when.is_empty() { String::new() } else { format!(" ({})", call.when) };
             Why::always(&format!("refused{when}"), call.why)
         }
+        None if sets_modes(name) => Why::always(
+            "allowed, but as root not with the bit that makes a file run as its owner",
+            "such a file would be root's outside of the jail",
+        ),
         None => Why::always("allowed", &format!("nothing names {name}, and what is not named is allowed")),
     }
 }

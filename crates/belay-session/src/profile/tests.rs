@@ -99,3 +99,31 @@ fn a_command_gets_the_profile_that_suits_it() {
     assert_eq!(suits(b"/usr/local/bin/npm"), "node");
     assert_eq!(suits(b"make"), "default");
 }
+
+#[test]
+fn the_page_about_profiles_tells_of_every_key_and_its_example_is_one() {
+    let page = include_str!("../../../../docs/profiles.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let profile = Profiles::default().check("company", example).unwrap();
+    assert!(profile.shared_network.0 && profile.limits.processes == Some(4096));
+    // A wrong key is answered with the right ones, so the page is compared with what the reader knows.
+    for (section, prefix) in [
+        ("", ""),
+        ("[paths]", ""),
+        ("[environment]", "environment."),
+        ("[network]", "network."),
+        ("[limits]", "limits."),
+    ] {
+        let error = Profiles::default().check("wrong", &format!("{section}\nno_such_key = 1")).unwrap_err();
+        let said = std::error::Error::source(&error).unwrap().to_string();
+        let known: Vec<&str> = said.split('`').skip(3).step_by(2).filter(|word| !word.contains('\n')).collect();
+        assert!(!known.is_empty(), "{said}");
+        let sections = ["paths", "environment", "network", "limits"];
+        for key in known.iter().filter(|key| !sections.contains(key)) {
+            assert!(
+                page.contains(&format!("\n| `{prefix}{key}` |")),
+                "docs/profiles.md does not tell of {prefix}{key}"
+            );
+        }
+    }
+}

@@ -287,6 +287,8 @@ impl<'a> Helper<'a> {
         let holder = self.residence.home.holder(directory).map_err(|error| chain(&error))?;
         match letter.want {
             Want::Hear(word) if workspace.has_news(&word) => Err("there is something to tell the agent".to_owned()),
+            // Whoever finishes it tells of it, and a helper has nobody to tell.
+            Want::Hear(_) if workspace.has_intent() => Err("a rollback is not finished".to_owned()),
             Want::Hear(word) if holder.as_deref() == Some(workspace.id()) => Ok((workspace, word)),
             _ => Err("the directory is of another workspace".to_owned()),
         }
@@ -307,6 +309,17 @@ impl<'a> Helper<'a> {
         Ok(Arc::clone(&open.workspace))
     }
 
+    /// How many paths changed since the latest snapshot; unknown where that was taken by somebody else, or files were put back
+    /// since: what belay itself did is among what was seen then.
+    fn changed(&self) -> Option<u64> {
+        let seen = self.sight.get()?.look();
+        let timeline = self.workspace().and_then(|workspace| workspace.timeline()).ok()?;
+        let latest = timeline.latest()?;
+        let is_since = seen.since.as_ref().is_some_and(|(base, _)| base.key == latest.manifest);
+        let is_rewound = timeline.rewinds().last().is_some_and(|rewind| rewind.at >= latest.created_at);
+        if is_since && !is_rewound { seen.changed() } else { None }
+    }
+
     fn standing(&self) -> Standing {
         let files = self.sight.get().map_or(FileSource::None, Eyes::source);
         Standing {
@@ -315,7 +328,7 @@ impl<'a> Helper<'a> {
             workspace: self.residence.workspace.to_owned(),
             path: Raw::from(self.path.as_os_str().as_bytes()),
             files: files.name().to_owned(),
-            changed: self.sight.get().and_then(|eyes| eyes.look().changed()),
+            changed: self.changed(),
             answered: self.answered.load(Ordering::SeqCst),
             idle_seconds: self.idle.load(Ordering::SeqCst),
         }

@@ -60,7 +60,7 @@ impl Workspace<'_> {
             let safety = self.name_safety(captured, "before opening what its owner cannot read")?;
             let opened = self.open_part(aim, &safety, &part, &mut opening, (work, faults))?;
             captured = self.capture(Look { keep: Some(&aim.manifest), ..Look::default() }, work).map_err(half_done)?;
-            plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths)?;
+            plan = self.plan_between(&captured.manifest, &aim.manifest, &aim.paths, &self.guard())?;
             if opened == 0 {
                 break;
             }

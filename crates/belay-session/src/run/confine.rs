@@ -126,8 +126,8 @@ impl HeldCommand {
         }
     }
 
-    /// Makes these files read-only for it, in a tree that it may write.
-    pub(super) fn guard(&mut self, files: &[PathBuf]) -> Result<(), belay_jail::Error> {
+    /// Makes these files read-only for it, or hides them, in a tree that it may write.
+    pub(super) fn guard(&mut self, files: &[(PathBuf, Access)]) -> Result<(), belay_jail::Error> {
         match self {
             HeldCommand::Free(_) => Ok(()),
             HeldCommand::Confined(held) => held.guard(files),
@@ -246,6 +246,7 @@ pub(crate) fn policy_at(
         policy.grants.push(Grant::new(program, Access::Read));
     }
     policy.grants.extend(last);
+    policy.grants.extend(super::repository::Ways::of(&policy, at).grants);
     // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.
     if let Some(snapshots) = crate::backend::beside(at).filter(|snapshots| snapshots.is_dir()) {
         policy.grants.retain(|grant| !grant.path.starts_with(&snapshots));

@@ -161,6 +161,11 @@ impl Control {
         clients.iter().find(|client| client.id == id).and_then(|client| client.pid)
     }
 
+    /// Whether anybody is connected.
+    pub(super) fn has_clients(&self) -> bool {
+        !self.clients.lock().expect("no holder panics").is_empty()
+    }
+
     /// Whether somebody sits at the terminal.
     pub(super) fn is_watched(&self) -> bool {
         self.clients.lock().expect("no holder panics").iter().any(|client| client.is_watching)

@@ -17,7 +17,7 @@ impl Supervisor<'_> {
         let snapshot = snapshot?;
         let lacking = match snapshot.is_partial() {
             // A coverage that cannot be read is no reason to keep silent about it.
-            true => named(self.workspace, snapshot).unwrap_or_else(|_| "nobody can tell which".to_owned()),
+            true => self.workspace.lacking(snapshot).unwrap_or_else(|_| "nobody can tell which".to_owned()),
             false => String::new(),
         };
         if lacking == self.lacking {
@@ -40,18 +40,21 @@ impl Supervisor<'_> {
     }
 }
 
-fn named(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<String> {
-    let gaps = workspace.tree(snapshot)?.coverage(workspace.home().store())?.gaps;
-    let suffered: Vec<&Gap> = gaps.iter().filter(|gap| !gap.kind.is_wanted()).collect();
-    let mut words: Vec<String> = suffered.iter().take(NAMED_MAX).map(|gap| word(gap)).collect();
-    if suffered.len() > NAMED_MAX {
-        words.push(format!("and {} more", suffered.len() - NAMED_MAX));
+impl Workspace<'_> {
+    /// The paths that a snapshot should hold and does not, with the reasons; not all of them if there are many.
+    pub fn lacking(&self, snapshot: &Snapshot) -> Result<String> {
+        let gaps = self.tree(snapshot)?.coverage(self.home().store())?.gaps;
+        let suffered: Vec<&Gap> = gaps.iter().filter(|gap| !gap.kind.is_wanted()).collect();
+        let mut words: Vec<String> = suffered.iter().take(NAMED_MAX).map(|gap| word(gap)).collect();
+        if suffered.len() > NAMED_MAX {
+            words.push(format!("and {} more", suffered.len() - NAMED_MAX));
+        }
+        let mut text = words.join(", ");
+        if suffered.iter().any(|gap| gap.kind == GapKind::OverLimit) {
+            text.push_str("; snapshots.max_bytes and snapshots.max_entries are the limits");
+        }
+        Ok(text)
     }
-    let mut text = words.join(", ");
-    if suffered.iter().any(|gap| gap.kind == GapKind::OverLimit) {
-        text.push_str("; snapshots.max_bytes and snapshots.max_entries are the limits");
-    }
-    Ok(text)
 }
 
 fn word(gap: &Gap) -> String {

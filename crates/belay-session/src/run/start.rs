@@ -12,20 +12,23 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use belay_event::{Degraded, Ended, ExecSource, FileSource, Isolation, Protection, RunStarted, What};
+use belay_jail::Access;
 use belay_sys::{Launch, Process, Turn};
 use belay_trace::{Engine, Options, Tracer};
 
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
 use super::denials::{self, Watch};
-use super::links::{Links, Names, Opened};
+use super::links::{Links, Names, Rules};
 use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
+use super::repository::Ways;
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
 use super::{Wake, console, journal, outskirts, refusals};
 use crate::error::{Error, Result};
+use crate::guard::Guard;
 use crate::reasons::Reasons;
 use crate::workspace::Work;
 
@@ -92,15 +95,32 @@ struct Confined {
     is_apart: bool,
     /// The directories beside it that can be written.
     outskirts: Vec<PathBuf>,
+    /// What the command must not make.
+    unmade: Vec<PathBuf>,
 }
 
-impl Opened for Reasons {
+impl Rules for Reasons {
     fn opens(&self, path: &Path) -> bool {
         self.is_named(path)
     }
 
     fn opens_within(&self, path: &Path) -> bool {
         self.is_named_within(path)
+    }
+
+    fn is_flagged(&self, path: &Path) -> bool {
+        self.has_flag(path)
+    }
+
+    fn access(&self, path: &Path) -> Access {
+        self.rules_say(path)
+    }
+
+    fn guarded(&self) -> Vec<(PathBuf, Access)> {
+        self.inside()
+            .filter(|(_, access)| *access != Access::Write)
+            .map(|(path, access)| (path.to_owned(), access))
+            .collect()
     }
 }
 
@@ -272,12 +292,18 @@ impl Supervisor<'_> {
         if let Some(mut confined) = confined {
             self.guard_links(&mut held, &mut confined, isolation == Isolation::Jail, degraded)?;
             let like = self.watching(Some(tree));
+            if !confined.is_apart {
+                self.unmade = std::mem::take(&mut confined.unmade);
+            }
             self.watch_outskirts(std::mem::take(&mut confined.outskirts), &like, degraded);
             let mut watch = Watch::new(Arc::new(confined.reasons), kernel, confined.asks_first);
             if isolation != Isolation::Jail || watch.begin(held.pid()).is_err() {
                 watch.give_up();
             }
             self.denials = Some(watch);
+        } else {
+            // Nothing keeps it from anything.
+            Guard::default().save(self.workspace.home().disk(), &self.record.id)?;
         }
         let foresight = self.denials.as_ref().and_then(Watch::foresight);
         match held.take_refusals() {
@@ -300,7 +326,8 @@ impl Supervisor<'_> {
         Ok(held)
     }
 
-    /// Makes files of the workspace read-only that have a name elsewhere, as the snapshot just saw them.
+    /// Makes files of the workspace read-only that have a name elsewhere, as the snapshot just saw them, and hides or
+    /// protects those that are by another name; what the command is kept from is written down for those who answer it.
     fn guard_links(
         &mut self,
         held: &mut HeldCommand,
@@ -309,11 +336,14 @@ impl Supervisor<'_> {
         degraded: &mut Vec<Degraded>,
     ) -> Result<()> {
         let names = std::mem::take(&mut self.linked);
-        if confined.is_apart {
-            return Ok(());
-        }
-        let Links { guarded, told } = Links::leading_out(self.workspace.path(), names, can_guard, &confined.reasons)?;
+        let (at, reasons) = (self.workspace.path(), &confined.reasons);
+        let Links { guarded, told } = match confined.is_apart {
+            true => Links::of_hidden(self.workspace.root(), at, reasons)?,
+            false => Links::of(at, names, can_guard, reasons)?,
+        };
         held.guard(&guarded).map_err(|error| Error::Confinement { why: crate::error::chain_of(&error) })?;
+        let guard = Guard::of(at, reasons.inside()).and(at, &guarded);
+        guard.save(self.workspace.home().disk(), &self.record.id)?;
         confined.reasons.guard(guarded);
         degraded.extend(told);
         Ok(())
@@ -339,6 +369,7 @@ impl Supervisor<'_> {
             asks_first: policy.tells_paths,
             is_apart: !policy.kept.is_empty(),
             outskirts: outskirts::of(&policy, self.workspace.path()),
+            unmade: Ways::of(&policy, self.workspace.path()).unmade,
         };
         let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));

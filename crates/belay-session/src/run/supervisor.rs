@@ -1,6 +1,7 @@
 //! The supervisor: what it holds, and the loop over what wakes it.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -69,6 +70,10 @@ pub(super) struct Supervisor<'w> {
     pub(super) outskirts: Outskirts,
     pub(super) commands: Commands,
     pub(super) mending: Option<Mending>,
+    /// Paths that the command must not make, and no jail can keep it from making.
+    pub(super) unmade: Vec<PathBuf>,
+    /// How often one of them was put aside.
+    pub(super) put_aside: usize,
     /// Names of the workspace before the run, of files that may have others elsewhere.
     pub(super) linked: super::links::Names,
     pub(super) denials: Option<Watch>,
@@ -142,6 +147,8 @@ impl<'w> Supervisor<'w> {
             outskirts: Outskirts::new(workspace.settings()),
             commands: Commands::default(),
             mending: None,
+            unmade: Vec::new(),
+            put_aside: 0,
             linked: super::links::Names::default(),
             denials: None,
             denials_by_kernel: None,
@@ -246,6 +253,7 @@ impl<'w> Supervisor<'w> {
             self.reap();
         }
         self.mend_covers(false);
+        self.put_aside_made();
         self.watch_denials();
         self.watch_deletions();
         self.watch_outside();
@@ -265,6 +273,7 @@ impl<'w> Supervisor<'w> {
         let at = self.now();
         if now >= self.next_look {
             self.next_look = now + LOOK;
+            self.look_for_the_end();
             let activity = self.tree.as_mut().map(Tree::activity).unwrap_or_default();
             let asks = self.triggers.tick(at, activity);
             asks.into_iter().for_each(|ask| self.captures.ask(ask));
@@ -273,6 +282,20 @@ impl<'w> Supervisor<'w> {
             asks.into_iter().for_each(|ask| self.captures.ask(ask));
         }
         self.take_next();
+    }
+
+    /// Ends what nobody can want any more, or end in any other way.
+    fn look_for_the_end(&mut self) {
+        if self.record.is_watch() && self.workspace.is_gone() {
+            self.stop("its directory was removed", false);
+        } else if !self.has_record() && (self.record.is_watch() || !self.control.has_clients()) {
+            self.stop("its record was removed", false);
+        }
+    }
+
+    /// Whether its record is where whoever wants to know of it, or to stop it, looks.
+    fn has_record(&self) -> bool {
+        self.workspace.home().run_dir(&self.record.id).is_dir()
     }
 
     /// Hands the next snapshot to the thread that takes them.
@@ -504,16 +527,14 @@ impl<'w> Supervisor<'w> {
             self.kill();
             self.reap();
         }
+        self.put_aside_made();
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }
         self.drain();
-        let asks = self.triggers.at_end();
-        asks.into_iter().for_each(|ask| self.captures.ask(ask));
-        self.finish_snapshots();
-        if self.workspace.settings().disabled_by().is_none() {
-            self.captures.ask(Ask::new(Kind::Final, None, "after the run"));
-            self.finish_snapshots();
+        // Of a directory that is gone there is nothing to take, and in a home that is gone nothing to keep it in.
+        if self.has_record() && !(self.record.is_watch() && self.workspace.is_gone()) {
+            self.take_last_snapshots();
         }
         if let Some(tracer) = self.tracer.take() {
             tracer.stop();
@@ -525,6 +546,16 @@ impl<'w> Supervisor<'w> {
         self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();
+    }
+
+    fn take_last_snapshots(&mut self) {
+        let asks = self.triggers.at_end();
+        asks.into_iter().for_each(|ask| self.captures.ask(ask));
+        self.finish_snapshots();
+        if self.workspace.settings().disabled_by().is_none() {
+            self.captures.ask(Ask::new(Kind::Final, None, "after the run"));
+            self.finish_snapshots();
+        }
     }
 
     /// Takes in everything that is waiting.
@@ -572,7 +603,10 @@ impl<'w> Supervisor<'w> {
         let unrecorded = recorded.err().map(|error| chain(&error.into()));
         self.record.totals = self.tally.totals;
         self.count_kept_apart();
-        let saved = self.record.save(disk, true).and_then(|()| self.record.unmark(disk));
+        let saved = match self.has_record() {
+            true => self.record.save(disk, true).and_then(|()| self.record.unmark(disk)),
+            false => Ok(()),
+        };
         let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
         let denied = self.refused_paths();
         let farewell = Farewell {

@@ -26,6 +26,10 @@ pub(super) struct Tally {
     changes: HashMap<Option<u64>, u64>,
     paths: HashSet<u64>,
     paths_more: u64,
+    /// Who made a path that was not there when the run began.
+    born: HashMap<u64, Option<u64>>,
+    /// Paths that came and went: nothing of them is left to see, or to take back.
+    passed: HashSet<u64>,
     /// Commands with a path each, so that a command's count is one of paths, too.
     pairs: HashSet<u64>,
     refused: BTreeSet<String>,
@@ -49,22 +53,22 @@ impl Tally {
             What::File(change) => {
                 self.totals.changes += 1;
                 let command = change.by.and_then(|by| by.command);
-                // A rename changes two paths: one comes, and one goes.
-                let paths = [Some(&change.path), change.to.as_ref()];
-                let paths: Vec<u64> = paths.into_iter().flatten().map(|path| short(path.bytes())).collect();
-                // What belay itself put back is nobody's deed.
+                let (path, to) = (short(change.path.bytes()), change.to.as_ref().map(|to| short(to.bytes())));
+                let goes = matches!(change.action, Action::Deleted | Action::Renamed);
+                let is_passing = goes && self.passes(path, command);
+                self.come(change.action, to.unwrap_or(path), command);
+                // A rename changes two paths: one comes, and one goes. What belay itself put back is nobody's deed.
                 let is_deed = change.action != Action::Restored;
-                for path in paths.iter().filter(|_| is_deed) {
-                    let pair = path ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR));
-                    let is_new = self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair);
+                for touched in (!is_passing).then_some(path).into_iter().chain(to).filter(|_| is_deed) {
+                    let is_new = self.pairs.len() >= PATHS_MAX || self.pairs.insert(pair(touched, command));
                     if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
                         *self.changes.entry(command).or_default() += 1;
                     }
                 }
-                if change.to.is_some() && self.moved.len() < PATHS_MAX {
-                    self.moved.extend(paths.iter().copied());
+                if let Some(to) = to.filter(|_| self.moved.len() < PATHS_MAX) {
+                    self.moved.extend([path, to]);
                 }
-                for path in paths {
+                for path in [Some(path), to].into_iter().flatten() {
                     if self.paths.len() < PATHS_MAX {
                         self.paths.insert(path);
                     } else if !self.paths.contains(&path) {
@@ -82,6 +86,33 @@ impl Tally {
         }
     }
 
+    /// Takes in that something is at a path now, and whether it is the first that anybody hears of it.
+    fn come(&mut self, action: Action, path: u64, command: Option<u64>) {
+        if action != Action::Deleted {
+            self.passed.remove(&path);
+        }
+        if action == Action::Created && self.paths.len() < PATHS_MAX && !self.paths.contains(&path) {
+            self.born.insert(path, command);
+        }
+    }
+
+    /// Whether what goes from a path came there in this run, so that it counts as nobody's change.
+    fn passes(&mut self, path: u64, command: Option<u64>) -> bool {
+        let Some(maker) = self.born.get(&path).copied() else { return false };
+        self.passed.insert(path);
+        for command in BTreeSet::from([maker, command]) {
+            if self.pairs.remove(&pair(path, command))
+                && let Some(changes) = self.changes.get_mut(&command)
+            {
+                *changes -= 1;
+                if *changes == 0 {
+                    self.changes.remove(&command);
+                }
+            }
+        }
+        true
+    }
+
     /// Whether an event told of the path, or moved a directory above it; true of all if there were too many to remember.
     pub(super) fn knows(&self, path: &[u8]) -> bool {
         if self.paths_more > 0 || self.moved.len() >= PATHS_MAX || self.paths.contains(&short(path)) {
@@ -96,9 +127,9 @@ impl Tally {
         self.refused.iter().cloned().collect()
     }
 
-    /// How many different paths changed.
+    /// How many different paths changed, without those that came and went.
     pub(super) fn paths(&self) -> u64 {
-        self.paths.len() as u64 + self.paths_more
+        (self.paths.len() - self.passed.len()) as u64 + self.paths_more
     }
 
     /// How many commands changed something, with those outside of the run counted as one.
@@ -121,6 +152,11 @@ impl Tally {
         deeds.truncate(DEEDS_MAX);
         deeds
     }
+}
+
+/// A command with a path.
+fn pair(path: u64, command: Option<u64>) -> u64 {
+    path ^ command.map_or(u64::MAX, |command| command.wrapping_mul(PAIR_FACTOR))
 }
 
 fn short(path: &[u8]) -> u64 {
@@ -177,6 +213,36 @@ mod tests {
         let deeds = tally.deeds();
         assert_eq!((deeds[0].command, deeds[0].changes, deeds[1].command), (Some(1), 2, Some(2)));
         assert_eq!(deeds[0].argv.iter().map(|word| word.bytes().len()).sum::<usize>(), ARGV_BYTES_MAX);
+    }
+
+    #[test]
+    fn what_came_and_went_is_not_counted() {
+        let mut tally = Tally::default();
+        let mut add = |action, path: &str, to: Option<&str>, command| {
+            let mut event = change(path, command);
+            if let What::File(change) = &mut event.what {
+                (change.action, change.to) = (action, to.map(Into::into));
+            }
+            tally.observe(&event);
+        };
+        // A lock, a file written beside another and renamed over it, and one that somebody else removes.
+        add(Action::Created, "index.lock", None, 1);
+        add(Action::Modified, "index.lock", None, 1);
+        add(Action::Renamed, "index.lock", Some("index"), 1);
+        add(Action::Created, "4913", None, 2);
+        add(Action::Deleted, "4913", None, 2);
+        add(Action::Created, "log", None, 3);
+        add(Action::Deleted, "log", None, 1);
+        // What was there before, or is there now, is a change.
+        add(Action::Deleted, "old", None, 4);
+        add(Action::Created, "back", None, 4);
+        add(Action::Deleted, "back", None, 4);
+        add(Action::Created, "back", None, 4);
+        assert_eq!((tally.paths(), tally.doers()), (3, 2), "index, old and back");
+        let deeds = tally.deeds();
+        assert_eq!((deeds[0].command, deeds[0].changes), (Some(4), 2));
+        assert_eq!((deeds[1].command, deeds[1].changes), (Some(1), 1));
+        assert!(tally.knows(b"4913"));
     }
 
     #[test]

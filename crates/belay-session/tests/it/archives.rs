@@ -5,8 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use belay_session::store::{GapKind, Hash};
-use belay_session::{Error, ImportRequest, Imported, Packing, Snapshot};
+use belay_session::store::{Algorithm, GapKind, Hash, Packing as StorePacking};
+use belay_session::{
+    Consent, Error, Home, HomeOptions, ImportRequest, Imported, Packing, Snapshot, SnapshotRequest, Sources,
+};
 use belay_testkit::{Ignore, assert_same_tree, is_root, skip, walk};
 
 use crate::bed::{Bed, work};
@@ -64,6 +66,43 @@ fn what_goes_out_comes_back_as_the_same_snapshot() {
     bed.open().extract(&taken, &[], &there, work()).unwrap();
     bed.open().extract(&bed.open().resolve("@latest").unwrap(), &[], &back, work()).unwrap();
     assert_same_tree(&there, &back, Ignore::default());
+}
+
+#[test]
+fn a_root_hash_is_checked_in_a_store_of_another_hash_and_packing_too() {
+    let bed = full_bed();
+    // Pieces of more than one chunk, between holes.
+    let piece = noise(7 << 20);
+    bed.ws.sparse("wide", 30 << 20, &[(0, &piece), (16 << 20, &piece[1000..])]);
+    let taken = bed.snap();
+    let file = export(&bed, &taken, "out.tar");
+    let forged = bed.ws.outside().join("forged.tar");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let at = bytes.windows(8).position(|window| window == b"one file").unwrap();
+    bytes[at] = b'O';
+    std::fs::write(&forged, bytes).unwrap();
+    let (elsewhere, mut roots) = (bed.ws.base().join("elsewhere"), Vec::new());
+    for (number, (algorithm, packing)) in [
+        (Algorithm::Blake3, StorePacking::Small),
+        (Algorithm::Blake3, StorePacking::Swift),
+        (Algorithm::Sha256, StorePacking::Small),
+        (Algorithm::Sha256, StorePacking::Swift),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let options = HomeOptions { algorithm, packing, ..crate::bed::options(&bed.seconds, 7) };
+        let home = Home::open(&elsewhere.join(number.to_string()), options).unwrap();
+        let workspace = home.create(bed.ws.path(), Consent::default(), &Sources::default()).unwrap();
+        let imported = workspace.import(&file, ImportRequest::default(), work()).unwrap();
+        assert!(imported.is_verified, "{algorithm:?} {packing:?}");
+        let captured = workspace.snapshot(&SnapshotRequest::default(), work()).unwrap().snapshot;
+        assert_eq!(imported.snapshot.root, captured.root, "{algorithm:?} {packing:?}");
+        roots.push(captured.root);
+        let refused = workspace.import(&forged, ImportRequest::default(), work());
+        assert!(matches!(refused, Err(Error::Archive { .. })), "{algorithm:?} {packing:?}");
+    }
+    assert_eq!((roots[0], roots[2]), (roots[1], roots[3]), "how it is packed does not change what it is");
 }
 
 #[test]
@@ -173,6 +212,131 @@ fn an_export_overwrites_nothing_and_leaves_nothing_behind() {
     assert!(matches!(refused, Err(Error::InsideHome { .. })));
     let names = walk(bed.ws.outside());
     assert!(!names.keys().any(|name| name.starts_with(b".belay")), "{names:?}");
+}
+
+#[test]
+fn an_export_removes_what_a_killed_one_left_and_nothing_else() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let taken = bed.snap();
+    let place = |name: &str| bed.ws.outside().join(name);
+    let [dead, alive, dir] = [".belay-export-dead", ".belay-export-alive", ".belay-export-dir"].map(place);
+    std::fs::write(&dead, "half").unwrap();
+    let written_now = std::fs::File::create(&alive).unwrap();
+    written_now.lock().unwrap();
+    std::fs::create_dir(&dir).unwrap();
+    let file = export(&bed, &taken, "out.tar");
+    assert!(!dead.exists() && alive.exists() && dir.exists());
+    bed.open().export(&taken, &file, Packing::Plain, true, work()).unwrap();
+    assert_eq!(walk(bed.ws.outside()).len(), 4, "the directory itself, the archive and what is not abandoned");
+}
+
+#[test]
+fn further_names_of_sockets_pipes_and_devices_travel_along() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1").socket("s/one").hard_link("s/two", "s/one").hard_link("three", "s/one");
+    bed.ws.fifo("p/one").hard_link("p/two", "p/one").symlink("l/one", "nowhere").hard_link("l/two", "l/one");
+    if is_root() {
+        bed.ws.null_device("d/one").hard_link("d/two", "d/one");
+    }
+    let taken = bed.snap();
+    let (file, to) = (export(&bed, &taken, "out.tar.gz"), bed.ws.outside().join("to"));
+    let imported = import(&bed, &file).unwrap();
+    assert!(imported.is_verified);
+    assert_eq!(imported.snapshot.root, taken.root);
+    std::fs::create_dir(&to).unwrap();
+    let Ok(said) = Command::new("tar").arg("-xpf").arg(&file).arg("-C").arg(&to).output() else {
+        return skip("no tar");
+    };
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    assert!(to.join("p/two").exists() && !to.join("three").exists());
+    bed.ws.remove("s").remove("p").remove("l").remove("three");
+    bed.rollback(&imported.snapshot);
+    let inode = |name: &str| std::os::unix::fs::MetadataExt::ino(&bed.ws.join(name).symlink_metadata().unwrap());
+    assert_eq!([inode("s/two"), inode("three")], [inode("s/one"); 2]);
+}
+
+#[test]
+fn access_control_lists_of_tar_are_kept() {
+    let bed = Bed::new();
+    bed.ws.file_mode("plain", "1", 0o640).file("listed", "2").dir("dir");
+    let setfacl = |args: &[&str]| Command::new("setfacl").args(args).current_dir(bed.ws.path()).output();
+    let set = setfacl(&["-m", "u:daemon:rw,u:54321:r,g:daemon:x", "listed"]);
+    let set = set.and_then(|said| Ok((said, setfacl(&["-d", "-m", "u:54321:rwx", "dir"])?)));
+    match set {
+        Ok((one, two)) if one.status.success() && two.status.success() => {}
+        _ => return skip("no setfacl, or no access control lists on this disk"),
+    }
+    let taken = bed.snap();
+    for options in [&["--acls"][..], &["--acls", "--numeric-owner"]] {
+        let file = bed.ws.outside().join("acl.tar");
+        let mut tar = Command::new("tar");
+        tar.args(options).args(["--format=posix", "-cf"]).arg(&file).arg("-C").arg(bed.ws.path()).arg(".");
+        assert!(tar.status().unwrap().success());
+        let imported = import(&bed, &file).unwrap().snapshot;
+        assert_eq!((imported.root, imported.gaps), (taken.root, 0), "{options:?}");
+    }
+}
+
+#[test]
+fn a_list_that_means_nothing_here_is_named_and_not_lost_in_silence() {
+    let bed = Bed::new();
+    let list = record("SCHILY.acl.access", b"user::rw-,user:nobody-of-that-name:r--,group::r--,mask::r--,other::r--");
+    let entries: &[Forged<'_>] = &[(b'0', "a", "", b"1"), (b'x', "h", "", &list), (b'0', "b", "", b"2")];
+    let imported = import(&bed, &forge(&bed, entries)).unwrap().snapshot;
+    assert_eq!(imported.gaps, 1);
+    let coverage = bed.open().tree(&imported).unwrap().coverage(bed.home.store()).unwrap();
+    assert_eq!((coverage.gaps[0].path.as_slice(), coverage.gaps[0].kind), (&b"b"[..], GapKind::Attributes));
+    assert!(coverage.gaps[0].detail.contains("nobody-of-that-name"), "{}", coverage.gaps[0].detail);
+    bed.rollback(&imported);
+    assert_eq!((bed.text("a").as_str(), bed.text("b").as_str()), ("1", "2"));
+}
+
+#[test]
+fn attributes_that_no_kernel_takes_are_refused() {
+    let long = format!("SCHILY.xattr.user.{}", "n".repeat(251));
+    let fits = format!("SCHILY.xattr.user.{}", "n".repeat(250));
+    let cases: &[(&str, &[u8], bool)] = &[
+        (&long, b"v", false),
+        (&fits, b"v", true),
+        ("SCHILY.xattr.nameless", b"v", false),
+        ("SCHILY.xattr.user.", b"v", false),
+        ("SCHILY.xattr..x", b"v", false),
+        ("SCHILY.xattr.user.a\0b", b"v", false),
+        ("SCHILY.xattr.user.a", &[b'v'; (64 << 10) + 1], false),
+        ("SCHILY.xattr.user.a", &[b'v'; 64 << 10], true),
+        ("SCHILY.xattr.btrfs.compression", b"zstd", true),
+    ];
+    for (key, value, is_good) in cases {
+        let bed = Bed::new();
+        let header = record(key, value);
+        match import(&bed, &forge(&bed, &[(b'x', "h", "", &header), (b'0', "f", "", b"x")])) {
+            Ok(_) => assert!(is_good, "{key} was taken"),
+            Err(Error::Archive { why, .. }) => {
+                assert!(!is_good && why.contains("attribute that no kernel takes"), "{key}: {why}");
+            }
+            Err(other) => panic!("{key}: {other}"),
+        }
+    }
+}
+
+#[test]
+fn what_lies_beside_a_workspace_inside_is_left_alone_whatever_an_archive_says() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let [before, whole] = [bed.snap(), bed.snap_all()];
+    bed.ws.file("deep/.belay-snapshots/copy_x/kept", "k").file(".belay-snapshots/copy_y/kept", "k").file("a", "2");
+    let entries: &[Forged<'_>] = &[(b'0', "a", "", b"3"), (b'0', ".belay-snapshots/copy_y/kept", "", b"evil")];
+    let imported = import(&bed, &forge(&bed, entries)).unwrap().snapshot;
+    for (target, text) in [(&before, "1"), (&imported, "3"), (&whole, "1")] {
+        bed.rollback(target);
+        let kept = ["deep/.belay-snapshots/copy_x/kept", ".belay-snapshots/copy_y/kept"].map(|path| bed.text(path));
+        assert_eq!((bed.text("a").as_str(), kept), (text, ["k".to_owned(), "k".to_owned()]));
+    }
+    let taken = bed.snap_all();
+    let paths = bed.open().tree(&taken).unwrap().coverage(bed.home.store()).unwrap().gaps;
+    assert_eq!(taken.files, 1);
+    assert_eq!(paths.iter().filter(|gap| gap.path.ends_with(b".belay-snapshots")).count(), 2, "it is said: {paths:?}");
 }
 
 /// An entry of an archive: its type, its name, a link's text and its content.

@@ -1,7 +1,7 @@
 //! Status, disk use, verification and repair.
 
 use belay_session::store::GapKind;
-use belay_session::{Error, Goal};
+use belay_session::{Error, Goal, SnapshotRequest};
 
 use crate::bed::{Bed, work};
 use crate::budget::noise;
@@ -66,25 +66,32 @@ fn content_that_two_workspaces_share_is_stored_once_and_outlives_one() {
 }
 
 #[test]
-fn nothing_is_freed_while_a_timeline_is_damaged_and_repair_sets_the_damage_aside() {
-    let bed = Bed::new();
-    for n in 0..3 {
-        bed.ws.file("a", n.to_string());
-        bed.snap();
+fn nothing_is_freed_while_a_timeline_is_damaged_and_repair_brings_back_what_its_spare_has() {
+    for is_spared in [true, false] {
+        let bed = Bed::new();
+        for n in 0..3 {
+            bed.ws.file("a", n.to_string());
+            bed.snap();
+        }
+        let path = bed.ws.home().join(format!("workspaces/{}/timeline", bed.open().id()));
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        if !is_spared {
+            std::fs::remove_file(path.with_file_name("timeline.spare")).unwrap();
+        }
+        assert_eq!(bed.open().timeline().unwrap().snapshots().len(), 2, "the others stay readable");
+        assert!(bed.home.gc(false).is_err());
+        let health = bed.home.verify(false, work()).unwrap();
+        assert_eq!((health.is_sound(), health.timelines.len()), (false, 1));
+        let report = bed.home.repair(&health).unwrap();
+        let expected = if is_spared { (1, 0, 3) } else { (0, 1, 2) };
+        assert_eq!((report.records_restored, report.records_dropped, bed.ids().len()), expected);
+        assert!(bed.home.verify(true, work()).unwrap().is_sound());
+        assert!(bed.home.gc(false).is_ok());
+        assert_eq!(bed.snap().number, 4);
     }
-    let path = bed.ws.home().join(format!("workspaces/{}/timeline", bed.open().id()));
-    let mut bytes = std::fs::read(&path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&path, bytes).unwrap();
-    assert_eq!(bed.open().timeline().unwrap().snapshots().len(), 2, "the others stay readable");
-    assert!(bed.home.gc(false).is_err());
-    let health = bed.home.verify(false, work()).unwrap();
-    assert_eq!((health.is_sound(), health.timelines.len()), (false, 1));
-    assert_eq!(bed.home.repair(&health).unwrap().records_dropped, 1);
-    assert!(bed.home.verify(true, work()).unwrap().is_sound());
-    assert!(bed.home.gc(false).is_ok());
-    assert_eq!(bed.snap().number, 4);
 }
 
 #[test]
@@ -159,13 +166,13 @@ fn a_record_that_is_missing_at_the_end_is_damage_and_frees_nothing() {
         let path = bed.ws.home().join(format!("workspaces/{}/timeline", bed.open().id()));
         let first = std::fs::read(&path).unwrap().len();
         bed.ws.file("a", noise(2, 50_000));
-        bed.snap();
+        let missing = bed.snap();
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..first + cut_inside]).unwrap();
         let is_told = || {
             let health = bed.home.verify(false, work()).unwrap();
             assert!(!health.is_sound());
-            assert_eq!(health.timelines[0].detail, "records are missing at its end");
+            assert_eq!(health.timelines[0].detail, "records are missing that it once had");
             assert!(bed.home.gc(false).is_err());
         };
         is_told();
@@ -179,27 +186,135 @@ fn a_record_that_is_missing_at_the_end_is_damage_and_frees_nothing() {
         bed.home.gc(false).unwrap();
         bed.snap();
         assert!(bed.home.verify(true, work()).unwrap().is_sound());
-        assert_eq!(bed.ids().len(), 4);
+        // The one that was missing is back in its place, and no number is there twice.
+        let timeline = bed.open().timeline().unwrap();
+        let numbers: Vec<u64> = timeline.snapshots().iter().map(|snapshot| snapshot.number).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5]);
+        assert_eq!(timeline.snapshots()[1].id, missing.id);
+    }
+}
+
+/// Loses a timeline in one of the ways in which files get lost.
+fn lose(path: &std::path::Path, how: &str) {
+    let len = std::fs::read(path).unwrap().len();
+    match how {
+        "removed" => std::fs::remove_file(path).unwrap(),
+        "cut" => std::fs::write(path, "").unwrap(),
+        "zeros" => std::fs::write(path, vec![0; len]).unwrap(),
+        _ => std::fs::write(path, vec![b'x'; len]).unwrap(),
     }
 }
 
 #[test]
-fn a_lost_timeline_is_damage_and_not_an_empty_one() {
-    for how in ["removed", "cut", "zeros"] {
+fn a_lost_timeline_is_refused_by_everything_and_comes_back_whole() {
+    for how in ["removed", "cut", "zeros", "garbage"] {
         let bed = Bed::new();
-        bed.ws.file("a", "1");
-        bed.snap();
-        let path = bed.ws.home().join(format!("workspaces/{}/timeline", bed.open().id()));
-        let len = std::fs::read(&path).unwrap().len();
-        match how {
-            "removed" => std::fs::remove_file(&path).unwrap(),
-            "cut" => std::fs::write(&path, "").unwrap(),
-            _ => std::fs::write(&path, vec![0; len]).unwrap(),
+        bed.ws.file("a", noise(1, 50_000));
+        let first = bed.label("good");
+        bed.ws.file("a", noise(2, 50_000));
+        let second = bed.snap();
+        let kept_open = bed.open();
+        kept_open.timeline().unwrap();
+        let path = bed.ws.home().join(format!("workspaces/{}/timeline", kept_open.id()));
+        lose(&path, how);
+        // Neither a new process nor one that has it open goes on as if there were nothing.
+        for workspace in [&kept_open, &bed.open()] {
+            assert!(matches!(workspace.timeline(), Err(Error::LostTimeline { .. })), "{how}");
+            assert!(matches!(workspace.status(work()), Err(Error::LostTimeline { .. })), "{how}");
+            let taken = workspace.snapshot(&SnapshotRequest::default(), work());
+            assert!(matches!(taken, Err(Error::LostTimeline { .. })), "{how}");
         }
         let health = bed.home.verify(false, work()).unwrap();
         assert_eq!((health.is_sound(), health.timelines.len()), (false, 1), "{how}");
         assert!(bed.home.gc(false).is_err(), "{how}");
-        assert_eq!(bed.home.repair(&health).unwrap().records_dropped, 1);
-        assert!(bed.home.verify(true, work()).unwrap().is_sound() && bed.home.gc(false).is_ok());
+        let report = bed.home.repair(&health).unwrap();
+        assert_eq!((report.records_restored, report.records_dropped), (2, 0), "{how}");
+        assert!(bed.home.verify(true, work()).unwrap().is_sound() && bed.home.gc(false).is_ok(), "{how}");
+        assert_eq!(bed.open().timeline().unwrap().snapshots(), [first, second], "{how}");
+        bed.rewind(Goal::To(Some("good".into()))).unwrap();
+        assert_eq!(std::fs::read(bed.ws.join("a")).unwrap(), noise(1, 50_000), "{how}");
     }
+}
+
+#[test]
+fn what_only_the_store_has_of_a_lost_timeline_is_found_again() {
+    let bed = Bed::new();
+    bed.ws.file("one/a", noise(1, 50_000)).file("two/b", noise(2, 50_000));
+    let (one, two) = (bed.ws.join("one"), bed.ws.join("two"));
+    let take = |dir| bed.open_at(dir).snapshot(&Default::default(), work()).unwrap().snapshot;
+    let (first, other) = (take(&one), take(&two));
+    bed.ws.file("one/a", noise(3, 50_000));
+    let second = take(&one);
+    let dir = bed.ws.home().join("workspaces").join(bed.open_at(&one).id());
+    lose(&dir.join("timeline"), "removed");
+    std::fs::remove_file(dir.join("timeline.spare")).unwrap();
+    assert!(matches!(bed.open_at(&one).timeline(), Err(Error::LostTimeline { .. })));
+    let report = bed.home.repair(&bed.home.verify(false, work()).unwrap()).unwrap();
+    assert_eq!((report.records_restored, report.snapshots_found, report.records_dropped), (0, 2, 1));
+    assert!(bed.home.verify(true, work()).unwrap().is_sound() && bed.home.gc(false).is_ok());
+    let found = bed.open_at(&one).timeline().unwrap();
+    let mut manifests: Vec<_> = found.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
+    let mut expected = [first.manifest, second.manifest];
+    manifests.sort();
+    expected.sort();
+    assert_eq!(manifests, expected);
+    assert_eq!(bed.open_at(&two).timeline().unwrap().snapshots(), [other]);
+    std::fs::remove_file(one.join("a")).unwrap();
+    let oldest = found.snapshots().iter().find(|snapshot| snapshot.manifest == first.manifest).unwrap();
+    let request = crate::bed::request(Goal::To(Some(oldest.id.clone())), &[]);
+    bed.open_at(&one).rewind(&request, work(), &mut |_| {}).unwrap();
+    assert_eq!(std::fs::read(one.join("a")).unwrap(), noise(1, 50_000));
+}
+
+#[test]
+fn a_timeline_of_which_nothing_is_left_begins_anew_after_a_repair() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    bed.snap();
+    let dir = bed.ws.home().join("workspaces").join(bed.open().id());
+    for file in ["timeline", "timeline.spare"] {
+        std::fs::remove_file(dir.join(file)).unwrap();
+    }
+    std::fs::remove_dir_all(bed.ws.home().join("store/packs")).unwrap();
+    let bed = bed.reopened();
+    let report = bed.home.repair(&bed.home.verify(false, work()).unwrap()).unwrap();
+    assert_eq!((report.records_restored, report.snapshots_found, report.records_dropped), (0, 0, 1));
+    bed.snap();
+    assert!(bed.home.verify(true, work()).unwrap().is_sound());
+}
+
+#[test]
+fn a_spare_that_a_power_cut_shortened_says_less_and_nothing_wrong() {
+    for keep in [0, 5, 700] {
+        let bed = Bed::new();
+        bed.ws.file("a", "1");
+        bed.snap();
+        bed.ws.file("a", "2");
+        bed.snap();
+        let dir = bed.ws.home().join("workspaces").join(bed.open().id());
+        let (timeline, spare) = (dir.join("timeline"), dir.join("timeline.spare"));
+        let whole = std::fs::read(&spare).unwrap();
+        assert_eq!(whole, std::fs::read(&timeline).unwrap());
+        for rest in
+            [whole[..keep].to_vec(), [&whole[..keep], &[0; 300]].concat(), [&whole[..keep], &[b'x'; 300]].concat()]
+        {
+            std::fs::write(&spare, rest).unwrap();
+            assert!(bed.home.verify(false, work()).unwrap().is_sound(), "{keep}");
+            bed.snap();
+            assert_eq!(std::fs::read(&spare).unwrap(), std::fs::read(&timeline).unwrap(), "{keep}");
+        }
+    }
+}
+
+#[test]
+fn whoever_has_a_workspace_open_that_is_forgotten_leaves_no_history_behind() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let open = bed.open();
+    open.snapshot(&SnapshotRequest::default(), work()).unwrap();
+    let departed = bed.home.plan_departure(open.id()).unwrap();
+    bed.home.forget_workspace(&departed).unwrap();
+    assert!(matches!(open.snapshot(&SnapshotRequest::default(), work()), Err(Error::Forgotten(_))));
+    assert!(bed.home.verify(false, work()).unwrap().is_sound());
+    bed.snap();
 }

@@ -7,7 +7,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use belay_session::store::{CopyPlace, NativeCopy, Progress, Quiet};
-use belay_session::{Arrival, Backend, BackendChoice, Error, Goal, SnapshotRequest, Taken, Work};
+use belay_session::{
+    Arrival, Backend, BackendChoice, Consent, Error, Goal, Home, SnapshotRequest, Sources, Taken, Work,
+};
 use belay_testkit::{Ignore, RogueAgent, SmallDisk, TempWorkspace, ZfsPool, assert_same_world, small_project};
 
 use crate::bed::{Bed, CALM, request, work};
@@ -238,6 +240,46 @@ fn a_snapshot_that_somebody_wrote_to_is_found_out_and_nothing_is_restored_from_i
     assert_same_world(&before, &bed.ws.walk(), Ignore::default());
     let damage = bed.home.verify(true, work()).unwrap().store.damage;
     assert!(damage[0].file.ends_with("/kept"), "{damage:?}");
+}
+
+#[test]
+fn a_workspace_around_another_leaves_its_snapshots_alone() {
+    let Some(ground) = Ground::btrfs() else { return };
+    let bed = &ground.bed;
+    let around = bed.ws.outside().join("around");
+    fs::create_dir(&around).unwrap();
+    fs::write(around.join("own"), "1").unwrap();
+    SmallDisk::make_subvolume(&around.join("work"));
+    fs::write(around.join("work/file"), "1").unwrap();
+    // In one home and in another, which does not know what the first keeps.
+    let (elsewhere, seconds) = (bed.ws.base().join("elsewhere"), bed.seconds.clone());
+    let other = Home::open(&elsewhere, crate::bed::options(&seconds, 9)).unwrap();
+    let inner = bed.home.create(&around.join("work"), Consent::default(), &bed.sources).unwrap();
+    let homes = [&bed.home, &other];
+    let plain = SnapshotRequest { backend: Some(BackendChoice::Only(Backend::Objects)), ..SnapshotRequest::default() };
+    let whole = SnapshotRequest { all: true, ..plain.clone() };
+    let outer = homes.map(|home| home.create(&around, Consent::default(), &Sources::default()).unwrap());
+    let before =
+        outer.each_ref().map(|outer| [&plain, &whole].map(|request| outer.snapshot(request, work()).unwrap().snapshot));
+    let kept = inner.snapshot(&ground.request(), work()).unwrap().snapshot;
+    for (outer, before) in outer.iter().zip(before) {
+        let files = before[1].files;
+        for target in before {
+            let plan = outer.plan_rewind(&request(Goal::To(Some(target.id.clone())), &[]), work()).unwrap().plan;
+            let steps: Vec<String> =
+                plan.steps.paths().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+            assert!(!steps.iter().any(|path| path.starts_with(".belay-snapshots")), "{steps:?}");
+            fs::write(around.join("own"), "2").unwrap();
+            outer.rewind(&request(Goal::To(Some(target.id)), &[]), work(), &mut |_| {}).unwrap();
+            assert_eq!(fs::read_to_string(around.join("own")).unwrap(), "1");
+        }
+        let after = outer.snapshot(&whole, work()).unwrap().snapshot;
+        assert_eq!(after.files, files, "what the inner one keeps is not captured");
+    }
+    assert!(Path::new(kept.native_ref.as_deref().unwrap()).join("file").is_file());
+    fs::write(around.join("work/file"), "2").unwrap();
+    inner.rewind(&request(Goal::To(Some(kept.id)), &[]), work(), &mut |_| {}).unwrap();
+    assert_eq!(fs::read_to_string(around.join("work/file")).unwrap(), "1");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use belay_session::store::LeftReason;
+use belay_session::store::{Faults, LeftReason};
 use belay_session::{Error, Goal, Snapshot, Work};
 use belay_testkit::{Ignore, World, assert_same_world};
 
@@ -210,4 +210,35 @@ fn what_is_foreign_keeps_its_directory_and_nothing_else() {
     assert_eq!(left, [&b"new/foreign"[..]]);
     let names: Vec<_> = std::fs::read_dir(bed.ws.join("new")).unwrap().map(|one| one.unwrap().file_name()).collect();
     assert_eq!(names, ["foreign"]);
+}
+
+#[test]
+fn what_whoever_asked_was_kept_from_is_left_by_whoever_finishes_it() {
+    let mut deaths = 0;
+    for n in 1.. {
+        let bed = Bed::new();
+        bed.ws.file("a", "1").file("b", "1").file(".env", "old").hard_link("twin", ".env").file("kept/x", "old");
+        let good = bed.snap();
+        bed.ws.file("a", "2").file("b", "2").remove("twin").file(".env", "new").file("kept/x", "new").file("c", "2");
+        let dir = bed.ws.home().join("runs/run_x");
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::write(dir.join("guard.json"), r#"{"paths":[[".env","hide"],["kept","read"]]}"#).unwrap();
+        let workspace = bed.open();
+        let guard = std::sync::Arc::new(workspace.home().guard_of("run_x").unwrap());
+        let workspace = workspace.guarded_by(Some(guard));
+        let faults = Faults::default();
+        faults.after.store(n, Ordering::Relaxed);
+        let request = crate::bed::request(Goal::To(Some(good.id.clone())), &[]);
+        let died = workspace.rewind_until(&request, work(), &mut |_| {}, Some(&faults)).is_err();
+        let recovered = bed.open().recover(work()).unwrap();
+        assert_eq!(recovered.len(), usize::from(died), "death at change {n}");
+        let texts = ["a", "b", ".env", "kept/x"].map(|path| bed.text(path));
+        assert_eq!(texts, ["1", "1", "new", "new"], "death at change {n}");
+        assert!(!bed.ws.join("twin").exists() && !bed.ws.join("c").exists(), "death at change {n}");
+        if !died {
+            break;
+        }
+        deaths += 1;
+    }
+    assert!(deaths > 3, "the rollback has several changes: {deaths}");
 }

@@ -100,6 +100,36 @@ fn a_directory_made_anew_is_offered_the_old_history() {
 }
 
 #[test]
+fn a_moved_workspace_finds_its_history_after_another_directory_took_its_place() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let snapshot = bed.snap();
+    let aside = bed.ws.base().join("aside");
+    fs::rename(bed.ws.path(), &aside).unwrap();
+    if fs::metadata(&aside).unwrap().created().is_err() {
+        return belay_testkit::skip("no birth times on this disk");
+    }
+    fs::create_dir(bed.ws.path()).unwrap();
+    assert_eq!(*bed.open().arrival(), Arrival::Replaced);
+    bed.ws.file("b", "of the new one");
+    let later = bed.snap();
+    let workspace = bed.open_at(&aside);
+    assert_eq!(*workspace.arrival(), Arrival::Moved { from: bed.ws.path().to_path_buf() });
+    assert_eq!(workspace.timeline().unwrap().snapshots(), [snapshot.clone()]);
+    assert_ne!(workspace.id(), bed.open().id());
+    assert_eq!(bed.ids(), [snapshot.id.clone(), later.id]);
+    // Each goes its own way from now on.
+    fs::write(aside.join("a"), "2").unwrap();
+    assert_eq!(bed.home.create(&aside, Consent::default(), &bed.sources).unwrap().id(), workspace.id());
+    bed.open().delete(&[snapshot.id.clone()]).unwrap();
+    bed.home.gc(false).unwrap();
+    let goal = belay_session::Goal::To(Some(snapshot.id));
+    bed.open_at(&aside).rewind(&crate::bed::request(goal, &[]), work(), &mut |_| {}).unwrap();
+    assert_eq!(fs::read_to_string(aside.join("a")).unwrap(), "1");
+    assert!(bed.home.verify(true, work()).unwrap().store.damage.is_empty());
+}
+
+#[test]
 fn the_store_and_a_workspace_never_hold_each_other() {
     let bed = Bed::new();
     let find = |dir: &std::path::Path| bed.home.find_or_create(dir, Consent::default(), &bed.sources).map(drop);

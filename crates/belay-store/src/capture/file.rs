@@ -22,6 +22,8 @@ const WINDOW_BYTES: usize = 8 << 20;
 /// In haste they are cut into pieces of this size, which is read at a time: what it takes to find better places would be
 /// a tenth of the whole, and from one step to the next the bytes stay near the processor.
 const EVEN_BYTES: usize = 1 << 20;
+/// No hole is smaller.
+const BLOCK_BYTES: u64 = 4096;
 /// For so long after a change its pages may not have been written out, and a mapping may change them unnoticed.
 const MAYBE_DIRTY_SECONDS: i64 = 300;
 /// How often a file that changes under the reader is read again.
@@ -70,9 +72,7 @@ impl Hand<'_> {
                 Ok(opened) => opened,
                 Err(why) => return Ok(self.without(path, name, stat, why)),
             };
-            if since.sec.saturating_sub(stat.ctime.sec) < MAYBE_DIRTY_SECONDS {
-                belay_sys::watch_mappings(&file);
-            }
+            Self::watch(&file, stat, since);
             let read = match self.job.known_twin(&before) {
                 Some(content) => Ok((content, before)),
                 None => self.read_once(&file, path, &before),
@@ -109,6 +109,13 @@ impl Hand<'_> {
         unreachable!("the last attempt returns")
     }
 
+    /// Makes a store through a mapping of a file that changed lately show in its times.
+    pub(super) fn watch(file: &File, stat: &Stat, since: Time) {
+        if since.sec.saturating_sub(stat.ctime.sec) < MAYBE_DIRTY_SECONDS {
+            belay_sys::watch_mappings(file);
+        }
+    }
+
     /// Reads a file once; returns its content and length, and what it is like afterwards.
     fn read_once(&mut self, file: &File, path: &[u8], before: &Stat) -> Result<((Content, u64), Stat)> {
         self.findings.files_read += 1;
@@ -127,16 +134,37 @@ impl Hand<'_> {
     }
 
     fn read_content(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
-        if stat.size <= WHOLE_BYTES_MAX && stat.blocks.saturating_mul(512) >= stat.size {
+        if stat.size <= WHOLE_BYTES_MAX && !self.may_have_holes(stat) {
             self.read_whole(file, stat.size)
         } else {
             self.read_large(file, stat)
         }
     }
 
+    /// Whether the disk has to be asked where the file's data is.
+    pub(super) fn may_have_holes(&self, stat: &Stat) -> bool {
+        let held = stat.blocks.saturating_mul(512);
+        let in_blocks = stat.size.next_multiple_of(BLOCK_BYTES);
+        held < stat.size || stat.size > BLOCK_BYTES && (self.job.allocates_ahead || held > in_blocks)
+    }
+
     fn read_whole(&mut self, file: &File, size: u64) -> Result<(Content, u64)> {
+        let worker = self.worker.as_mut().filter(|_| self.job.copier.is_none() && size > 0);
+        if let Some(worker) = worker
+            && let Some(room) = worker.room(size as usize)
+        {
+            let len = fill(file, room)?;
+            let key = self.job.store.algorithm().hash(&room[..len]);
+            if len > 0 {
+                worker.put_room(&key, len)?;
+            }
+            return Ok((Content::Whole(key), len as u64));
+        }
         let mut buffer = std::mem::take(&mut self.buffer);
-        let read = fill(file, &mut buffer, size as usize);
+        if buffer.len() < size as usize {
+            buffer.resize(size as usize, 0);
+        }
+        let read = fill(file, &mut buffer[..size as usize]);
         let result = read.and_then(|len| Ok((Content::Whole(self.put_content(&buffer[..len])?), len as u64)));
         self.buffer = buffer;
         result
@@ -152,7 +180,7 @@ impl Hand<'_> {
     }
 
     fn read_large(&mut self, file: &File, stat: &Stat) -> Result<(Content, u64)> {
-        let extents = if stat.blocks.saturating_mul(512) < stat.size {
+        let extents = if self.may_have_holes(stat) {
             belay_sys::data_extents(file, stat.size).map_err(Error::workspace("read", b""))?
         } else {
             vec![(0, stat.size)]
@@ -199,8 +227,9 @@ impl Hand<'_> {
         all: &mut Option<crate::hash::Hasher>,
     ) -> Result<u64> {
         let read = |buffer: &mut [u8], at: u64| read_some(file, buffer, offset + at);
+        let packing = packing_of(all.is_none(), self.job.store.packing);
         let mut at = offset;
-        self.cut(len, &read, &mut |hand, chunk| {
+        self.cut(len, packing, &read, &mut |hand, chunk| {
             let key = match all {
                 Some(all) => all.update_and_hash(chunk),
                 None => hand.job.store.algorithm().hash(chunk),
@@ -213,9 +242,14 @@ impl Hand<'_> {
     }
 
     /// Cuts up to `len` bytes where their content says, and hands over each chunk; returns how many there were.
-    pub(super) fn cut(&mut self, len: u64, read: &ReadSome<'_>, each: &mut EachChunk<'_, Self>) -> Result<u64> {
+    pub(super) fn cut(
+        &mut self,
+        len: u64,
+        packing: Packing,
+        read: &ReadSome<'_>,
+        each: &mut EachChunk<'_, Self>,
+    ) -> Result<u64> {
         let mut window = std::mem::take(&mut self.buffer);
-        let packing = self.job.store.packing;
         let (size, least) = match packing {
             Packing::Small => (WINDOW_BYTES, CHUNK_BYTES.2),
             Packing::Swift => (EVEN_BYTES, EVEN_BYTES),
@@ -272,6 +306,11 @@ impl Hand<'_> {
     }
 }
 
+/// How a file is cut: one with holes always in the same way, because what it is called by is the list of its pieces.
+pub(crate) fn packing_of(has_holes: bool, packing: Packing) -> Packing {
+    if has_holes { Packing::Small } else { packing }
+}
+
 /// The first chunk of what was read so far; `None` if more must be read to tell where it ends, or nothing is left.
 pub(crate) fn cut_chunk(rest: &[u8], ended: bool, packing: Packing) -> Option<&[u8]> {
     if packing == Packing::Swift {
@@ -285,14 +324,11 @@ pub(crate) fn cut_chunk(rest: &[u8], ended: bool, packing: Packing) -> Option<&[
     Some(&rest[..cut.map_or(rest.len(), |chunk| chunk.length)])
 }
 
-/// Reads up to `size` bytes from the start; whether there are more shows in what the file is like afterwards.
-fn fill(file: &File, buffer: &mut Vec<u8>, size: usize) -> Result<usize> {
-    if buffer.len() < size {
-        buffer.resize(size, 0);
-    }
+/// Reads as many bytes from the start as there is room for; whether there are more shows in what the file is like afterwards.
+pub(super) fn fill(file: &File, buffer: &mut [u8]) -> Result<usize> {
     let mut filled = 0;
-    while filled < size {
-        match read_some(file, &mut buffer[filled..size], filled as u64)? {
+    while filled < buffer.len() {
+        match read_some(file, &mut buffer[filled..], filled as u64)? {
             0 => break,
             got => filled += got,
         }

@@ -42,6 +42,8 @@ pub(super) struct Job<'a> {
     pub(super) copier: Option<(&'a str, &'a dyn Copier)>,
     /// The device of the root, and the one that it stands for.
     stands_for: Option<(u64, u64)>,
+    /// The number of a file's blocks does not tell whether it has holes.
+    pub(super) allocates_ahead: bool,
     entries: AtomicU64,
     /// What was read of files that have other names.
     twins: Mutex<HashMap<(u64, u64), Twin>>,
@@ -74,7 +76,21 @@ impl<'a> Job<'a> {
             None => None,
         };
         let (entries, twins) = (AtomicU64::new(0), Mutex::default());
-        Ok(Job { store, options, batch, cache, judge, root, threads, copier, stands_for, entries, twins })
+        let allocates_ahead = root.file_system().map_or(true, |system| system.allocates_ahead());
+        Ok(Job {
+            store,
+            options,
+            batch,
+            cache,
+            judge,
+            root,
+            threads,
+            copier,
+            stands_for,
+            allocates_ahead,
+            entries,
+            twins,
+        })
     }
 
     /// The content of a file that was read by another of its names and is as it was then.
@@ -280,9 +296,9 @@ impl Hand<'_> {
         }
     }
 
-    /// Remembers a path whose inode has other names.
+    /// Remembers a path whose inode has other names, or runs as root: whoever confines a program looks at both.
     pub(super) fn note_linked(&mut self, path: &[u8], stat: &Stat) {
-        if stat.nlink > 1 && stat.file_type != FileType::Dir {
+        if (stat.nlink > 1 || stat.runs_as_root()) && stat.file_type != FileType::Dir {
             self.findings.linked.push(Linked { dev: self.job.device(stat), ino: stat.ino, path: path.to_vec() });
         }
     }

@@ -6,7 +6,7 @@ use belay_sys::{Dir, FileType, Root};
 
 use super::hand::{Job, join, name_of, parent_of};
 use crate::error::Result;
-use crate::filter::{Evidence, Rules, Verdict};
+use crate::filter::{Evidence, Rules, Verdict, is_kept_beside};
 use crate::tree::Opaque;
 
 /// Ignore files larger than this are not read; they are no ignore files.
@@ -75,7 +75,7 @@ impl Job<'_> {
         name: &[u8],
         is_dir: bool,
     ) -> Result<Decision> {
-        if self.judge.is_trivial() || !self.judge.is_candidate(name, is_dir) {
+        if !self.judge.is_candidate(name, is_dir) {
             return Ok(PLAIN);
         }
         let evidence = Live { root: &self.root, dir, path };
@@ -84,7 +84,9 @@ impl Job<'_> {
             Verdict::Through(reason) => {
                 Ok(Decision::Take { rules: Some(self.judge.through(rules, path, reason)), forced: false })
             }
-            Verdict::Leave(_) if self.must_keep(path)? => Ok(Decision::Take { rules: None, forced: true }),
+            Verdict::Leave(_) if !is_kept_beside(name, is_dir) && self.must_keep(path)? => {
+                Ok(Decision::Take { rules: None, forced: true })
+            }
             Verdict::Leave(reason) => Ok(Decision::Leave(reason)),
         }
     }

@@ -265,7 +265,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
 
 /// Whether the filter lets a directory go because of what came into it.
 fn is_left_now(job: &Job<'_>, outside: &Arc<Rules>, path: &[u8]) -> Result<bool> {
-    if path.is_empty() || job.judge.is_trivial() || !job.judge.is_candidate(name_of(path), true) {
+    if path.is_empty() || !job.judge.is_candidate(name_of(path), true) {
         return Ok(false);
     }
     let Ok(around) = job.root.dir_path_only(parent_of(path)) else { return Ok(true) };

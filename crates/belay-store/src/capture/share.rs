@@ -14,7 +14,7 @@ impl Hand<'_> {
         let algorithm = self.job.store.algorithm();
         let (len, mut all, mut pieces) = (clone.content.len, algorithm.hasher(), Vec::new());
         let read = |buffer: &mut [u8], at: u64| clone.content.read(buffer, at).map(|()| buffer.len());
-        self.cut(len, &read, &mut |_, piece| {
+        self.cut(len, self.job.store.packing, &read, &mut |_, piece| {
             all.update(piece);
             pieces.push(Piece::of(algorithm, piece));
             Ok(())

@@ -54,14 +54,18 @@ impl Hand<'_> {
         let sets = databases(&items);
         let mut in_sets: HashMap<Vec<u8>, Vec<Item>> = HashMap::new();
         let mut taken = Vec::with_capacity(items.len());
+        let mut together = Vec::new();
         for item in items {
             let base = base_of(&item.name).filter(|base| sets.contains(*base)).unwrap_or(&item.name).to_vec();
             if sets.contains(&base) {
                 in_sets.entry(base).or_default().push(item);
+            } else if self.is_for_together(&item) {
+                together.push(item);
             } else {
                 taken.extend(self.take_item(dir, path, item, since)?);
             }
         }
+        taken.extend(self.take_together(dir, path, together, since)?);
         for (base, set) in in_sets {
             taken.extend(self.take_set(dir, path, &base, set, since)?);
         }

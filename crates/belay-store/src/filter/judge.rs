@@ -9,7 +9,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::pattern::{Patterns, Way};
 use super::rules::{Rules, fingerprint};
-use super::{Filter, Ignored, Regenerable};
+use super::{Filter, Ignored, KEPT_BESIDE, Regenerable};
 use crate::error::{Error, Result};
 use crate::tree::Opaque;
 
@@ -143,13 +143,17 @@ impl Judge {
         let any = self.gitignored == Ignored::Skip || self.additional.is_some() || !self.parts.is_empty();
         // Inside a directory that is entered only for what is forced in it, any name may be left.
         let any = any || self.forced.is_some() && !self.is_trivial();
-        any || is_dir && self.regenerable.contains_key(name)
+        any || is_kept_beside(name, is_dir)
+            || is_dir && self.regenerable.contains_key(name)
             || !is_dir && self.globs.is_some()
             || !self.names.is_empty() && self.names.contains(name)
     }
 
     /// Decides about `path`, which ends in `name` and whose directory was taken; `rules` are those inside that directory.
     pub fn decide(&self, rules: &Rules, path: &[u8], name: &[u8], is_dir: bool, evidence: &dyn Evidence) -> Verdict {
+        if is_kept_beside(name, is_dir) {
+            return Verdict::Leave(Opaque::Excluded);
+        }
         if self.is_forced(path, is_dir) {
             return Verdict::Take;
         }
@@ -208,6 +212,11 @@ impl Judge {
     fn full(&self, path: &[u8]) -> Vec<u8> {
         join(&self.base, path)
     }
+}
+
+/// Whether it holds the snapshots of a workspace beside it.
+pub(crate) fn is_kept_beside(name: &[u8], is_dir: bool) -> bool {
+    is_dir && name == KEPT_BESIDE.as_bytes()
 }
 
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! SHA-256 in the making, of one message or of two side by side.
 
-use belay_sys::sha256_side_by_side;
+use belay_sys::{Sha256Block, sha256_side_by_side};
 use sha2::block_api::compress256;
 
 use super::Hash;
@@ -43,17 +43,9 @@ impl Sha256 {
     }
 
     pub(super) fn finish(mut self) -> Hash {
-        let bits = self.len.wrapping_mul(8);
-        let zeros = (2 * BLOCK_BYTES - 9 - self.filled) % BLOCK_BYTES;
-        let mut end = [0; 2 * BLOCK_BYTES];
-        end[0] = 0x80;
-        end[1 + zeros..][..8].copy_from_slice(&bits.to_be_bytes());
-        self.update(&end[..9 + zeros]);
-        let mut bytes = [0; 32];
-        for (word, place) in self.state.iter().zip(bytes.chunks_exact_mut(4)) {
-            place.copy_from_slice(&word.to_be_bytes());
-        }
-        Hash(bytes)
+        let (end, blocks) = ending(&self.rest[..self.filled], self.len);
+        compress256(&mut self.state, &end[..blocks]);
+        hash_of(&self.state)
     }
 
     /// Completes the block that was begun, and returns what is left of the bytes.
@@ -80,6 +72,84 @@ impl Sha256 {
     }
 }
 
+/// The last blocks of a message of that length, and how many there are: what is no whole block, and the padding.
+fn ending(rest: &[u8], len: u64) -> ([Sha256Block; 2], usize) {
+    let mut end = [[0; BLOCK_BYTES]; 2];
+    let blocks = 1 + usize::from(rest.len() + 9 > BLOCK_BYTES);
+    end[0][..rest.len()].copy_from_slice(rest);
+    end[0][rest.len()] = 0x80;
+    end[blocks - 1][BLOCK_BYTES - 8..].copy_from_slice(&len.wrapping_mul(8).to_be_bytes());
+    (end, blocks)
+}
+
+fn hash_of(state: &[u32; 8]) -> Hash {
+    let mut bytes = [0; 32];
+    for (word, place) in state.iter().zip(bytes.chunks_exact_mut(4)) {
+        place.copy_from_slice(&word.to_be_bytes());
+    }
+    Hash(bytes)
+}
+
+/// Hashes messages, two at a time: when one ends the next begins beside the other.
+pub(super) fn hash_all(messages: &[&[u8]]) -> Vec<Hash> {
+    let mut hashes = vec![Hash([0; 32]); messages.len()];
+    let mut next = messages.iter().enumerate().map(|(number, message)| Lane::begin(number, message));
+    let mut lanes = [next.next(), next.next()];
+    while let [Some(one), Some(two)] = &mut lanes {
+        let ((first, first_blocks), (second, second_blocks)) = (one.parts(), two.parts());
+        let count = sha256_side_by_side([first, second], [first_blocks, second_blocks]);
+        if count == 0 {
+            break;
+        }
+        for lane in &mut lanes {
+            if let Some(done) = lane.as_mut().and_then(|lane| lane.advance(count)) {
+                hashes[done.0] = done.1;
+                *lane = next.next();
+            }
+        }
+    }
+    for mut lane in lanes.into_iter().flatten().chain(next) {
+        compress256(&mut lane.state, lane.blocks);
+        compress256(&mut lane.state, &lane.end[lane.ended..lane.ends]);
+        hashes[lane.number] = hash_of(&lane.state);
+    }
+    hashes
+}
+
+/// One of several messages, and how far it is.
+struct Lane<'m> {
+    number: usize,
+    state: [u32; 8],
+    /// Whole blocks that are still to come.
+    blocks: &'m [Sha256Block],
+    end: [Sha256Block; 2],
+    ends: usize,
+    ended: usize,
+}
+
+impl<'m> Lane<'m> {
+    fn begin(number: usize, message: &'m [u8]) -> Lane<'m> {
+        let (blocks, rest) = message.as_chunks();
+        let (end, ends) = ending(rest, message.len() as u64);
+        Lane { number, state: START, blocks, end, ends, ended: 0 }
+    }
+
+    fn parts(&mut self) -> (&mut [u32; 8], &[Sha256Block]) {
+        let blocks = if self.blocks.is_empty() { &self.end[self.ended..self.ends] } else { self.blocks };
+        (&mut self.state, blocks)
+    }
+
+    /// So many blocks were taken in; the message's number and hash if that was all.
+    fn advance(&mut self, count: usize) -> Option<(usize, Hash)> {
+        if self.blocks.is_empty() {
+            self.ended += count;
+        } else {
+            self.blocks = &self.blocks[count..];
+        }
+        (self.blocks.is_empty() && self.ended == self.ends).then(|| (self.number, hash_of(&self.state)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -87,6 +157,17 @@ mod tests {
     fn reference(bytes: &[u8]) -> Hash {
         use sha2::Digest;
         Hash(sha2::Sha256::digest(bytes).into())
+    }
+
+    #[test]
+    fn many_messages_at_once_are_what_each_is_alone() {
+        let bytes: Vec<u8> = (0..5000_u32).map(|n| (n * 11 + n / 256) as u8).collect();
+        let lens = (0..300).chain([4096, 0, 5000, 1, 63, 64, 65, 119, 120, 4999]);
+        let messages: Vec<&[u8]> = lens.map(|len| &bytes[(bytes.len() - len).min(len % 7)..][..len]).collect();
+        for count in [0, 1, 2, 3, messages.len()] {
+            let alone: Vec<Hash> = messages[..count].iter().map(|message| reference(message)).collect();
+            assert_eq!(hash_all(&messages[..count]), alone, "{count}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use similar::{DiffableStr, TextMerge};
 use super::{Clash, Trees};
 use crate::error::Result;
 use crate::hash::Hash;
+use crate::restore::is_privileged;
 use crate::tree::{Content, Entry, Kind, Meta};
 
 /// Larger files are not merged; it is the size up to which one object holds a file.
@@ -40,7 +41,28 @@ pub(super) struct Whole {
 }
 
 /// Merges an entry that all three trees have, and that no two of them have alike.
+///
+/// What runs with the rights of another has the content that somebody gave those rights to, or it is not merged.
 pub(super) fn merge_entry(
+    trees: &Trees<'_>,
+    path: &[u8],
+    versions: [&Entry; 3],
+) -> Result<std::result::Result<Whole, Clash>> {
+    let merged = merge_properties(trees, path, versions)?;
+    let is_told_apart = |whole: &Whole| is_privileged(&whole.entry) && !versions.iter().any(|one| grants(one, whole));
+    Ok(merged.and_then(|whole| if is_told_apart(&whole) { Err(Clash::BothChanged) } else { Ok(whole) }))
+}
+
+/// Whether a version has this content and these rights together.
+fn grants(version: &Entry, whole: &Whole) -> bool {
+    let rights = |entry: &Entry| {
+        let capability = entry.meta.xattrs.iter().find(|(key, _)| key == b"security.capability").cloned();
+        (entry.meta.mode & 0o6000, entry.meta.uid, entry.meta.gid, capability)
+    };
+    same_content(&version.kind, &whole.entry.kind) && rights(version) == rights(&whole.entry)
+}
+
+fn merge_properties(
     trees: &Trees<'_>,
     path: &[u8],
     [base, ours, theirs]: [&Entry; 3],

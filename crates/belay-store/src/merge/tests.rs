@@ -329,3 +329,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_runs_as_another_has_no_content_that_nobody_gave_that_to() {
+    let leaf = |mode, text: &str| Leaf {
+        meta: Meta { mode, ..Meta::default() },
+        thing: Thing::File(text.as_bytes().to_vec()),
+    };
+    let plants = |leaf: Leaf| Plants::from([(b"tool".to_vec(), leaf)]);
+    let (root, plain) = ("1\n2\n3\n4\n", "1\n2\n3\nX\n");
+    // The step took the right away and something later changed the content; or the step changed one end of it, and
+    // something later the other.
+    for (base, ours) in
+        [(leaf(0o755, root), leaf(0o755, plain)), (leaf(0o755, "0\n2\n3\n4\n"), leaf(0o755, "0\n2\n3\nX\n"))]
+    {
+        let outcome = Case::new(plants(base), plants(ours.clone()), plants(leaf(0o4755, root))).run();
+        let after = |path: &str| outcome.merged.edits.iter().find(|edit| edit.path == path.as_bytes()).unwrap();
+        assert_eq!(outcome.conflicts(), [("tool".to_owned(), Clash::BothChanged, Some("tool.old".to_owned()))]);
+        assert_eq!(after("tool.old").after.as_ref().unwrap().meta.mode, 0o4755);
+        assert_eq!(outcome.world["tool.old"], root, "the version of before has its own content");
+        assert!(outcome.merged.edits.iter().all(|edit| edit.path != b"tool"));
+    }
+    let outcome = Case::new(plants(leaf(0o755, root)), plants(leaf(0o755, root)), plants(leaf(0o4755, root))).run();
+    assert_eq!(outcome.merged.edits[0].after.as_ref().unwrap().meta.mode, 0o4755, "the same content may have it again");
+}

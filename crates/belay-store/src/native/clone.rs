@@ -351,6 +351,8 @@ impl Filling<'_> {
             return Ok(());
         }
         let failed = || Error::disk("write", "a copy");
+        // First, so that no block is set aside beyond what is written, which would fill the holes.
+        file.set_len(size).map_err(failed())?;
         let mut at = 0;
         for segment in &segments {
             if let Segment::Data { key, .. } = segment {
@@ -359,7 +361,6 @@ impl Filling<'_> {
             }
             at += segment.len();
         }
-        file.set_len(size).map_err(failed())?;
         self.slot.count_copy(size);
         Ok(())
     }
@@ -421,6 +422,8 @@ fn copy_bytes(from: &File, to: &File, path: &[u8]) -> Result<()> {
     let (unread, unwritten) = (|| Error::workspace("read", path), || failed("copy", path));
     let size = belay_sys::stat_file(from).map_err(unread())?.size;
     let mut buffer = vec![0; COPY_BYTES.min(size as usize).max(1)];
+    // First, so that no block is set aside beyond what is written, which would fill the holes.
+    to.set_len(size).map_err(unwritten())?;
     for (offset, len) in belay_sys::data_extents(from, size).map_err(unread())? {
         let (mut at, end) = (offset, offset + len);
         while at < end {
@@ -437,5 +440,5 @@ fn copy_bytes(from: &File, to: &File, path: &[u8]) -> Result<()> {
             at += got as u64;
         }
     }
-    to.set_len(size).map_err(unwritten())
+    Ok(())
 }

@@ -29,6 +29,8 @@ const ZSTD_PARAMETERS: [CParameter; 4] = [
 ];
 /// With so many packs on their way to the disk it is the disk that is waited for, and a smaller pack is a sooner one.
 const WAITING_PACKS: usize = 2;
+/// In haste a thread that has a block to write does not wait for another that is writing one.
+const PACKS_AT_ONCE: usize = 2;
 const SHARDS: usize = 64;
 
 /// Objects on their way into the store.
@@ -36,7 +38,8 @@ pub struct Batch<'a> {
     pub(super) store: &'a Store,
     lock: Lock,
     seen: Vec<Mutex<KeySet>>,
-    pack: Mutex<Option<PackWriter>>,
+    /// Packs that take blocks; one that a thread is writing to keeps no other waiting.
+    packs: Vec<Mutex<Option<PackWriter>>>,
     pub(super) pointers: Mutex<Option<PackWriter>>,
     /// Packs that are closed and being made durable.
     pub(super) closing: Mutex<Vec<std::thread::JoinHandle<Result<Sealed>>>>,
@@ -52,18 +55,22 @@ impl<'a> Batch<'a> {
     pub(super) fn begin(store: &'a Store) -> Result<Batch<'a>> {
         let lock = store.disk.lock(LOCK, LockMode::Shared, true).map_err(Error::disk("lock", LOCK))?;
         let lock = lock.expect("a lock that is waited for is given");
-        store.raise_format(super::PACKS_FORMAT)?;
+        store.raise_format(match store.packing {
+            Packing::Small => super::PACKS_FORMAT,
+            Packing::Swift => super::UNCHECKED_FORMAT,
+        })?;
         // Only packs that are there now are sure to stay until the lock goes.
         store.reload()?;
         let seen = (0..SHARDS).map(|_| Mutex::default()).collect();
-        let (pack, pointers) = (Mutex::default(), Mutex::default());
+        let at_once = if store.packing == Packing::Swift { PACKS_AT_ONCE } else { 1 };
+        let (packs, pointers) = ((0..at_once).map(|_| Mutex::default()).collect(), Mutex::default());
         let (closing, new_content) = (Mutex::default(), AtomicU64::new(0));
         let (stored, cannot_share) = (AtomicU64::new(0), AtomicBool::new(false));
         Ok(Batch {
             store,
             lock,
             seen,
-            pack,
+            packs,
             pointers,
             closing,
             new_content,
@@ -102,8 +109,8 @@ impl<'a> Batch<'a> {
     /// Makes everything durable and readable; returns the bytes the store grew by and the lock that still holds gc off.
     pub fn finish(self) -> Result<(u64, Lock)> {
         let mut sealed = Vec::new();
-        if let Some(pack) = self.pack.lock().expect("no holder panics").take() {
-            sealed.push(pack.seal()?);
+        for pack in &self.packs {
+            sealed.extend(pack.lock().expect("no holder panics").take().map(PackWriter::seal).transpose()?);
         }
         for closing in self.closing.lock().expect("no holder panics").drain(..) {
             sealed.push(closing.join().expect("the closing of a pack does not panic")?);
@@ -126,6 +133,11 @@ impl<'a> Batch<'a> {
         closing.iter().filter(|closing| !closing.is_finished()).count() >= WAITING_PACKS
     }
 
+    /// Whether whoever asks is the one to store the object, because neither the store nor this batch has it.
+    pub(super) fn claim(&self, key: &Hash) -> Result<bool> {
+        Ok(!self.store.contains(key)? && self.shard(key).lock().expect("no holder panics").insert(*key))
+    }
+
     pub(super) fn shard(&self, key: &Hash) -> &Mutex<KeySet> {
         &self.seen[usize::from(key.0[31]) % SHARDS]
     }
@@ -134,7 +146,8 @@ impl<'a> Batch<'a> {
         // With the rows of its tables, which are written when the pack is closed.
         let rows = crate::pack::BLOCK_ROW + objects.len() * crate::pack::OBJECT_ROW;
         self.take_room((block.len() + rows) as u64)?;
-        let mut slot = self.pack.lock().expect("no holder panics");
+        let free = self.packs.iter().find_map(|slot| slot.try_lock().ok());
+        let mut slot = free.unwrap_or_else(|| self.packs[0].lock().expect("no holder panics"));
         if slot.is_none() {
             self.take_room(crate::pack::FRAME_BYTES)?;
             *slot = Some(PackWriter::create(&self.store.disk, PACKS)?);
@@ -154,8 +167,27 @@ impl<'a> Batch<'a> {
 /// A block that still takes objects.
 #[derive(Default)]
 struct Open {
-    raw: Vec<u8>,
+    /// Its bytes so far, and room behind them.
+    room: Vec<u8>,
+    filled: usize,
     objects: Vec<(Hash, u32, u32)>,
+}
+
+impl Open {
+    /// Room for the next object.
+    fn room(&mut self, len: usize) -> &mut [u8] {
+        let end = self.filled + len;
+        if self.room.len() < end {
+            self.room.resize(end, 0);
+        }
+        &mut self.room[self.filled..end]
+    }
+
+    /// Takes what is in the room as an object.
+    fn take(&mut self, key: &Hash, len: usize) {
+        self.objects.push((*key, self.filled as u32, len as u32));
+        self.filled += len;
+    }
 }
 
 fn squeezer() -> zstd::bulk::Compressor<'static> {
@@ -189,7 +221,7 @@ impl<'a> Worker<'a> {
 
     /// Stores bytes whose hash is known; returns whether they were new.
     pub fn put_as(&mut self, kind: ObjectKind, key: &Hash, bytes: &[u8]) -> Result<bool> {
-        if self.batch.store.contains(key)? || !self.batch.shard(key).lock().expect("no holder panics").insert(*key) {
+        if !self.batch.claim(key)? {
             return Ok(false);
         }
         if kind == ObjectKind::Content {
@@ -199,17 +231,68 @@ impl<'a> Worker<'a> {
         Ok(true)
     }
 
+    /// Room for content of that length where it will be packed from, so that it need not be copied there; none for what gets a
+    /// block of its own.
+    pub(crate) fn room(&mut self, len: usize) -> Option<&mut [u8]> {
+        (len <= SHARED_OBJECT_BYTES_MAX).then(|| self.content.room(len))
+    }
+
+    /// Stores what was put into the room, unless it is there already.
+    pub(crate) fn put_room(&mut self, key: &Hash, len: usize) -> Result<()> {
+        if !self.batch.claim(key)? {
+            return Ok(());
+        }
+        self.batch.new_content.fetch_add(len as u64, Ordering::Relaxed);
+        self.content.take(key, len);
+        self.flush_if_full(false)
+    }
+
+    /// Room for content behind so many bytes that wait for [`Worker::put_behind`].
+    pub(crate) fn room_behind(&mut self, waiting: usize, len: usize) -> &mut [u8] {
+        &mut self.content.room(waiting + len)[waiting..]
+    }
+
+    /// Stores what waits in the room, objects of these lengths, unless they are there already; returns their keys.
+    pub(crate) fn put_behind(&mut self, lens: &[usize]) -> Result<Vec<Hash>> {
+        let mut end = self.content.filled;
+        let mut start_of = |len: &usize| {
+            end += len;
+            end - len
+        };
+        let starts: Vec<usize> = lens.iter().map(&mut start_of).collect();
+        let messages: Vec<&[u8]> =
+            starts.iter().zip(lens).map(|(start, len)| &self.content.room[*start..start + len]).collect();
+        let keys = self.batch.store.algorithm.hash_all(&messages);
+        for ((key, start), len) in keys.iter().zip(&starts).zip(lens) {
+            if !self.batch.claim(key)? {
+                continue;
+            }
+            self.batch.new_content.fetch_add(*len as u64, Ordering::Relaxed);
+            // It moves up if one before it was there already.
+            if *start > self.content.filled {
+                self.content.room.copy_within(*start..start + len, self.content.filled);
+            }
+            self.content.take(key, *len);
+        }
+        self.flush_if_full(false)?;
+        Ok(keys)
+    }
+
     /// Packs an object without asking whether it is there, as a move from one pack to another needs.
     pub(crate) fn pack(&mut self, kind: ObjectKind, key: &Hash, bytes: &[u8]) -> Result<()> {
         if kind == ObjectKind::Content && bytes.len() > SHARED_OBJECT_BYTES_MAX {
             return self.close(bytes, &[(*key, 0, bytes.len() as u32)], false);
         }
         let tree = kind == ObjectKind::Tree;
-        let limit = if tree { TREE_BLOCK_BYTES } else { CONTENT_BLOCK_BYTES };
         let open = if tree { &mut self.tree } else { &mut self.content };
-        open.objects.push((*key, open.raw.len() as u32, bytes.len() as u32));
-        open.raw.extend_from_slice(bytes);
-        if open.raw.len() >= limit { self.flush(tree) } else { Ok(()) }
+        open.room(bytes.len()).copy_from_slice(bytes);
+        open.take(key, bytes.len());
+        self.flush_if_full(tree)
+    }
+
+    fn flush_if_full(&mut self, tree: bool) -> Result<()> {
+        let (open, limit) = if tree { (&self.tree, TREE_BLOCK_BYTES) } else { (&self.content, CONTENT_BLOCK_BYTES) };
+        if open.filled >= limit { self.flush(tree) } else { Ok(()) }
     }
 
     fn flush(&mut self, tree: bool) -> Result<()> {
@@ -217,8 +300,8 @@ impl<'a> Worker<'a> {
         if open.objects.is_empty() {
             return Ok(());
         }
-        let result = self.close(&open.raw, &open.objects, tree);
-        open.raw.clear();
+        let result = self.close(&open.room[..open.filled], &open.objects, tree);
+        open.filled = 0;
         open.objects.clear();
         *(if tree { &mut self.tree } else { &mut self.content }) = open;
         result
@@ -226,7 +309,7 @@ impl<'a> Worker<'a> {
 
     fn close(&mut self, raw: &[u8], objects: &[(Hash, u32, u32)], tree: bool) -> Result<()> {
         if !tree && self.batch.store.packing == Packing::Swift && !self.batch.is_waiting() {
-            return self.batch.append(&NewBlock::new(raw, raw.len(), false, tree), objects);
+            return self.batch.append(&NewBlock::unchecked(raw), objects);
         }
         self.packed.clear();
         self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
@@ -253,17 +336,18 @@ pub(crate) fn repack(
     objects: &[(Hash, u32, u32)],
     pack: &str,
 ) -> Result<()> {
-    let mut open = Open::default();
+    let mut own = Vec::new();
+    let mut own_objects = Vec::new();
     for (key, offset, len) in objects {
         let bytes = raw.get(*offset as usize..).and_then(|rest| rest.get(..*len as usize));
         let bytes = bytes.ok_or_else(|| Error::corrupt(pack, format!("object {key} lies outside its block")))?;
-        open.objects.push((*key, open.raw.len() as u32, *len));
-        open.raw.extend_from_slice(bytes);
+        own_objects.push((*key, own.len() as u32, *len));
+        own.extend_from_slice(bytes);
     }
-    let packed = zstd::bulk::compress(&open.raw, ZSTD_LEVEL).unwrap_or_default();
-    let gained = !packed.is_empty() && pays(packed.len(), open.raw.len());
-    let stored = if gained { &packed } else { &open.raw };
-    writer.append(stored, open.raw.len(), gained, kind == ObjectKind::Tree, &open.objects)
+    let packed = zstd::bulk::compress(&own, ZSTD_LEVEL).unwrap_or_default();
+    let gained = !packed.is_empty() && pays(packed.len(), own.len());
+    let stored = if gained { &packed } else { &own };
+    writer.append(stored, own.len(), gained, kind == ObjectKind::Tree, &own_objects)
 }
 
 /// A gain of less than three percent does not pay for unpacking it.

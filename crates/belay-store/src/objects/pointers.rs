@@ -42,7 +42,7 @@ impl Worker<'_> {
 
     fn is_new(&mut self, key: &Hash, len: u32) -> Result<bool> {
         let batch = self.batch();
-        if batch.store.contains(key)? || !batch.shard(key).lock().expect("no holder panics").insert(*key) {
+        if !batch.claim(key)? {
             return Ok(false);
         }
         batch.new_content.fetch_add(len.into(), Ordering::Relaxed);

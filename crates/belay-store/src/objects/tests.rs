@@ -75,10 +75,10 @@ fn another_handle_finds_what_was_stored_meanwhile() {
 fn a_newer_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     drop(store(&dir));
-    std::fs::write(dir.path().join("store/format"), "belay store\nformat 5\nhash blake3\n").unwrap();
+    std::fs::write(dir.path().join("store/format"), "belay store\nformat 6\nhash blake3\n").unwrap();
     let disk = Arc::new(RealDisk::open(dir.path()).unwrap());
     let refused = Store::open(disk, Algorithm::Blake3).err().unwrap();
-    assert!(matches!(refused, Error::TooNew { found: 5, supported: 4 }), "{refused}");
+    assert!(matches!(refused, Error::TooNew { found: 6, supported: 5 }), "{refused}");
 }
 
 #[test]
@@ -174,20 +174,48 @@ fn a_writer_holds_collection_off() {
 
 #[test]
 fn a_flipped_bit_is_never_read() {
-    let dir = tempfile::tempdir().unwrap();
-    let keys = put_all(&store(&dir), &[noise(1, 300), b"text ".repeat(60)]);
-    let pack = std::fs::read_dir(dir.path().join("store/packs")).unwrap().next().unwrap().unwrap().path();
-    let good = std::fs::read(&pack).unwrap();
-    for at in 0..good.len() {
-        let mut bad = good.clone();
-        bad[at] ^= 1;
-        std::fs::write(&pack, &bad).unwrap();
-        let store = store(&dir);
-        for (key, bytes) in keys.iter().zip([noise(1, 300), b"text ".repeat(60)]) {
-            if let Ok(read) = store.read(key) {
-                assert_eq!(read, bytes, "bit at {at}");
+    // In haste blocks have no check of their own, and what is in them has.
+    for packing in [Packing::Small, Packing::Swift] {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = put_all(&store(&dir).packing(packing), &[noise(1, 300), b"text ".repeat(60)]);
+        let pack = std::fs::read_dir(dir.path().join("store/packs")).unwrap().next().unwrap().unwrap().path();
+        let good = std::fs::read(&pack).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            std::fs::write(&pack, &bad).unwrap();
+            let store = store(&dir);
+            for (key, bytes) in keys.iter().zip([noise(1, 300), b"text ".repeat(60)]) {
+                if let Ok(read) = store.read(key) {
+                    assert_eq!(read, bytes, "{packing:?}: bit at {at}");
+                }
             }
         }
+    }
+}
+
+#[test]
+fn what_waits_together_is_stored_once_and_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(Arc::new(RealDisk::open(dir.path()).unwrap()), Algorithm::Sha256).unwrap();
+    let store = store.packing(Packing::Swift);
+    let objects: Vec<Vec<u8>> =
+        [1, 2, 1, 3, 3, 4, 2, 5].iter().map(|seed| noise(*seed, 1000 * (*seed as usize) + 1)).collect();
+    let batch = store.begin().unwrap();
+    let mut worker = batch.worker();
+    worker.put(ObjectKind::Content, &noise(4, 4001)).unwrap();
+    let mut waiting = 0;
+    for bytes in &objects {
+        worker.room_behind(waiting, bytes.len()).copy_from_slice(bytes);
+        waiting += bytes.len();
+    }
+    let keys = worker.put_behind(&objects.iter().map(Vec::len).collect::<Vec<_>>()).unwrap();
+    worker.done().unwrap();
+    assert_eq!(batch.new_content_bytes(), 1001 + 2001 + 3001 + 4001 + 5001);
+    batch.finish().unwrap();
+    for (key, bytes) in keys.iter().zip(&objects) {
+        assert_eq!(*key, Algorithm::Sha256.hash(bytes));
+        assert_eq!(store.read(key).unwrap(), *bytes);
     }
 }
 

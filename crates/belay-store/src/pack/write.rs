@@ -17,18 +17,23 @@ const PIECE_BYTES_MIN: usize = 64 << 10;
 /// The disk begins to write a pack out whenever it has grown by so much, so that it is not idle until the last sync.
 const AHEAD_BYTES: u64 = 8 << 20;
 
-/// A block as it is stored, with the check of its bytes, which takes too long to be made while others wait.
+/// A block as it is stored, with the check of its bytes if it has one, which takes too long to be made while others wait.
 pub(crate) struct NewBlock<'a> {
     stored: &'a [u8],
     raw_len: u32,
     compressed: bool,
     tree: bool,
-    check: u64,
+    check: Option<u64>,
 }
 
 impl<'a> NewBlock<'a> {
     pub(crate) fn new(stored: &'a [u8], raw_len: usize, compressed: bool, tree: bool) -> NewBlock<'a> {
-        NewBlock { stored, raw_len: raw_len as u32, compressed, tree, check: check_of(stored) }
+        NewBlock { stored, raw_len: raw_len as u32, compressed, tree, check: Some(check_of(stored)) }
+    }
+
+    /// Content as it is, which is right if its objects are: each of them is hashed whenever it is read.
+    pub(crate) fn unchecked(raw: &'a [u8]) -> NewBlock<'a> {
+        NewBlock { stored: raw, raw_len: raw.len() as u32, compressed: false, tree: false, check: None }
     }
 
     /// How many bytes it takes.
@@ -122,6 +127,7 @@ impl PackWriter {
     pub(crate) fn tell(&mut self, len: u32, check: u64, key: Option<Hash>) {
         let number = self.blocks.len() as u32;
         let offset = self.blocks.last().map_or(0, |block| block.offset + u64::from(block.stored_len));
+        let check = Some(check);
         self.blocks.push(Block { offset, stored_len: len, raw_len: len, compressed: false, tree: false, check });
         self.objects.extend(key.map(|key| (key, Place { block: number, offset: 0, len })));
     }

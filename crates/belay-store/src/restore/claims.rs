@@ -41,7 +41,7 @@ impl<'a> Claims<'a> {
 
     /// Whether a path of that name needs to be judged at all.
     pub(super) fn is_doubtful(&self, name: &[u8], is_dir: bool) -> bool {
-        !self.judge.is_trivial() && self.judge.is_candidate(name, is_dir)
+        self.judge.is_candidate(name, is_dir)
     }
 
     /// Whether the snapshot would have taken the path.

@@ -189,13 +189,15 @@ impl<'a> Work<'a> {
 
     fn fill(&self, reader: &mut Reader<'_>, file: &File, (size, content): (u64, &Content), path: &[u8]) -> Result<()> {
         let mut offset = 0;
-        let mut ends_in_hole = false;
         let segments = View::stored(self.store).segments(size, content)?;
         if size >= SHARED_BYTES_MIN && self.share(file, &segments, path)? || self.give(file, size, &segments, path)? {
             return Ok(());
         }
+        if segments.iter().any(|segment| matches!(segment, Segment::Hole { .. })) {
+            // First, because a disk gives a file that grows more blocks than it needs, and those would fill the holes.
+            self.hands.change(|| file.set_len(size)).map_err(Error::workspace("write", path))?;
+        }
         for segment in segments {
-            ends_in_hole = matches!(segment, Segment::Hole { .. });
             if let Segment::Data { key, len } = segment {
                 let bytes = reader.read(&key)?;
                 if bytes.len() as u64 != len {
@@ -205,9 +207,6 @@ impl<'a> Work<'a> {
                 written.map_err(Error::workspace("write", path))?;
             }
             offset += segment.len();
-        }
-        if ends_in_hole {
-            self.hands.change(|| file.set_len(size)).map_err(Error::workspace("write", path))?;
         }
         Ok(())
     }

@@ -89,7 +89,8 @@ impl<'a> Table<'a> {
         let left: HashSet<&[u8]> = draft.plan.left.iter().map(|left| left.path.as_slice()).collect();
         let is_fixed = |path: &&[u8]| {
             let is_left = !left.is_empty() && with_parents(path).any(|one| left.contains(one));
-            !steps.contains_key(*path) && (is_left || !draft.scope.contains(path))
+            let is_spared = draft.scope.spared().contains(path);
+            !steps.contains_key(*path) && (is_left || is_spared || !draft.scope.contains(path))
         };
         let all = now_of.keys().chain(target_of.keys()).copied();
         let fixed = all.filter(is_fixed).map(<[u8]>::to_vec).collect();
@@ -175,7 +176,8 @@ impl<'a> Table<'a> {
         if let Some(path) = group.iter().find(keeps) {
             return Ok(Some(path));
         }
-        for path in group.iter().filter(|path| self.fate(draft, path) == Fate::Fixed) {
+        let is_fixed = |path: &&Vec<u8>| self.fate(draft, path) == Fate::Fixed && !draft.scope.spared().contains(path);
+        for path in group.iter().filter(is_fixed) {
             let mut sharers = self.now.get(path.as_slice()).into_iter().flat_map(|group| &self.now_groups[*group]);
             if sharers.all(|path| self.class(path) == here) && is_as_targeted(draft, path)? {
                 return Ok(Some(path));

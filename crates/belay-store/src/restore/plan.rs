@@ -24,6 +24,9 @@ pub fn plan(
 ) -> Result<Plan> {
     let view = View::stored(present.store());
     let claims = Claims::of(view, target)?;
+    let target_links = target.links(present.store())?;
+    let spared = scope.spared().clone().with_names_of(&[&now_links.groups, &target_links.groups]);
+    let scope = &scope.clone().sparing(spared);
     let mut draft = Draft {
         present,
         view,
@@ -37,7 +40,6 @@ pub fn plan(
         opened: 0,
     };
     draft.descend()?;
-    let target_links = target.links(present.store())?;
     links::plan_links(&mut draft, now_links, &target_links)?;
     let mut plan = draft.plan;
     plan.bytes = plan.steps.iter().map(|step| step.bytes()).sum();
@@ -100,7 +102,7 @@ enum Passage {
 impl Draft<'_> {
     fn descend(&mut self) -> Result<()> {
         let (now, target) = self.roots;
-        if self.scope.contains(b"") {
+        if self.scope.contains(b"") && !self.scope.spared().contains(b"") {
             self.compare(now, target)?;
         } else {
             self.open(Passage::Compare, Some(now), Some(target))?;
@@ -128,6 +130,9 @@ impl Draft<'_> {
     fn visit(&mut self, now: Option<&Entry>, target: Option<&Entry>) -> Result<()> {
         if !self.scope.contains(&self.path) {
             return if self.scope.may_contain(&self.path) { self.pass(now, target) } else { Ok(()) };
+        }
+        if self.scope.spared().contains(&self.path) {
+            return self.spare(now, target);
         }
         match (now, target) {
             (Some(now), Some(target)) if now.is_opaque() && target.is_opaque() => self.hold(),
@@ -167,6 +172,25 @@ impl Draft<'_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Leaves what is to stay as it is, and goes through a directory of it to what is not.
+    fn spare(&mut self, now: Option<&Entry>, target: Option<&Entry>) -> Result<()> {
+        let is_entered = self.scope.spared().opens_within(&self.path);
+        match (now, target) {
+            (Some(now), target) if is_entered && is_dir(now) => {
+                self.hold();
+                self.open(Passage::Compare, Some(now), target.filter(|target| is_dir(target)))
+            }
+            (Some(_), _) => {
+                self.leave_and_hold(LeftReason::Spared);
+                Ok(())
+            }
+            (None, _) => {
+                self.leave(LeftReason::Spared);
+                Ok(())
+            }
+        }
     }
 
     fn add(&mut self, target: &Entry) -> Result<()> {

@@ -42,7 +42,7 @@ struct Member {
     value: Node,
 }
 
-/// A place in a document: keys from the outermost.
+/// A place in a document: keys, and numbers in lists, from the outermost.
 pub(crate) type Place<'a> = &'a [&'a str];
 
 /// Reads a text; an empty one is an empty object.
@@ -61,7 +61,8 @@ impl Node {
     fn at(&self, place: Place<'_>) -> Option<&Node> {
         place.iter().try_fold(self, |node, key| match &node.kind {
             Kind::Object(members) => members.iter().find(|member| member.key == *key).map(|member| &member.value),
-            _ => None,
+            Kind::Array(elements) => elements.get(key.parse::<usize>().ok()?),
+            Kind::Scalar => None,
         })
     }
 
@@ -114,24 +115,47 @@ pub(crate) fn push(text: &str, place: Place<'_>, element: &Value) -> Result<Stri
 pub(crate) fn remove(text: &str, place: Place<'_>) -> Result<String, Fault> {
     let root = parse(text)?;
     let Some((key, above)) = place.split_last() else { return Ok(text.to_owned()) };
-    let Some(Kind::Object(members)) = root.at(above).map(|node| &node.kind) else { return Ok(text.to_owned()) };
-    let spans: Vec<Range<usize>> = members.iter().map(|member| member.span.clone()).collect();
-    match members.iter().position(|member| member.key == *key) {
+    let (spans, at): (Vec<Range<usize>>, _) = match root.at(above).map(|node| &node.kind) {
+        Some(Kind::Object(members)) => (
+            members.iter().map(|member| member.span.clone()).collect(),
+            members.iter().position(|member| member.key == *key),
+        ),
+        Some(Kind::Array(elements)) => (elements.iter().map(|one| one.span.clone()).collect(), key.parse().ok()),
+        _ => return Ok(text.to_owned()),
+    };
+    match at.filter(|at| *at < spans.len()) {
         Some(at) => Ok(without(text, &spans, at)),
         None => Ok(text.to_owned()),
     }
 }
 
-/// Removes the elements of the list at a place that are not wanted.
-pub(crate) fn retain(text: &str, place: Place<'_>, wanted: &dyn Fn(&Value) -> bool) -> Result<String, Fault> {
-    let mut text = text.to_owned();
-    loop {
-        let root = parse(&text)?;
-        let Some(Kind::Array(elements)) = root.at(place).map(|node| &node.kind) else { return Ok(text) };
-        let Some(at) = elements.iter().position(|element| !wanted(&element.value(&text))) else { return Ok(text) };
-        let spans: Vec<Range<usize>> = elements.iter().map(|element| element.span.clone()).collect();
-        text = without(&text, &spans, at);
+/// Whether an object or a list is at a place in which nothing is, not even a remark.
+pub(crate) fn is_bare(text: &str, place: Place<'_>) -> Result<bool, Fault> {
+    let root = parse(text)?;
+    let Some(Node { span, kind: Kind::Object(_) | Kind::Array(_) }) = root.at(place) else { return Ok(false) };
+    Ok(text[span.start + 1..span.end - 1].trim().is_empty())
+}
+
+/// What a text says piece by piece, remarks included, however it is spaced and wherever commas are left out.
+pub(crate) fn pieces(text: &str) -> Result<Vec<&str>, Fault> {
+    parse(text)?;
+    let mut parser = Parser { text: text.as_bytes(), at: 0 };
+    let mut pieces = Vec::new();
+    while let Some(byte) = parser.peek() {
+        let start = parser.at;
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' | b',' => {
+                parser.at += 1;
+                continue;
+            }
+            b'/' => parser.remark()?,
+            b'"' => drop(parser.string()?),
+            b'{' | b'}' | b'[' | b']' | b':' => parser.at += 1,
+            _ => parser.word()?,
+        }
+        pieces.push(text[start..parser.at].trim_end());
     }
+    Ok(pieces)
 }
 
 /// Adds an entry behind the last one, or as the first.
@@ -165,17 +189,29 @@ fn next_comma(text: &str, at: usize) -> usize {
     }
 }
 
-/// The text without one of several entries, with its comma and its line; remarks around it stay.
+/// The text without one of several entries and one comma; remarks stay, and so does every line's end that closes one.
 fn without(text: &str, spans: &[Range<usize>], at: usize) -> String {
-    let end = next_comma(text, spans[at].end);
-    let blank = text[..spans[at].start].trim_end_matches([' ', '\t', '\n', '\r']).len();
-    match at.checked_sub(1) {
-        // The last one: the comma before it goes as well.
-        Some(before) if end == spans[at].end => {
-            let comma = next_comma(text, spans[before].end);
-            format!("{}{}{}", &text[..comma - 1], &text[comma..blank.max(comma)], &text[end..])
+    let Range { start, end } = spans[at].clone();
+    let comma_behind = |span: &Range<usize>| Some(next_comma(text, span.end)).filter(|comma| *comma > span.end);
+    // The last one takes the comma before it.
+    let comma = comma_behind(&spans[at]).or_else(|| comma_behind(&spans[at.checked_sub(1)?]));
+    let comma = comma.map(|behind| behind - 1);
+    // A comma right behind it goes in one cut, so that a line that is left empty is seen to be.
+    let close = comma.filter(|comma| *comma >= end && text[end..*comma].trim().is_empty());
+    let end = close.map_or(end, |comma| comma + 1);
+    let is_blank = |c: char| matches!(c, ' ' | '\t');
+    let before = text[..start].trim_end_matches(is_blank);
+    let after = text[end..].trim_start_matches([' ', '\t', '\r']);
+    let cut = match (before.ends_with('\n') || before.is_empty(), after.strip_prefix('\n')) {
+        (true, Some(rest)) => before.len()..text.len() - rest.len(),
+        _ => before.len()..end,
+    };
+    match comma.filter(|_| close.is_none()) {
+        Some(comma) if comma < cut.start => {
+            format!("{}{}{}", &text[..comma], &text[comma + 1..cut.start], &text[cut.end..])
         }
-        _ => spliced(text, blank..end, ""),
+        Some(comma) => format!("{}{}{}", &text[..cut.start], &text[cut.end..comma], &text[comma + 1..]),
+        None => spliced(text, cut, ""),
     }
 }
 
@@ -253,17 +289,26 @@ impl Parser<'_> {
     /// Skips blanks and comments.
     fn blank(&mut self) -> Result<(), Fault> {
         loop {
-            let rest = &self.text[self.at.min(self.text.len())..];
-            match rest {
-                [b' ' | b'\t' | b'\n' | b'\r', ..] => self.at += 1,
-                [b'/', b'/', ..] => self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
-                [b'/', b'*', ..] => match rest.windows(2).skip(2).position(|pair| pair == b"*/") {
-                    Some(end) => self.at += end + 4,
-                    None => return Err(self.fault("the end of a comment")),
-                },
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                Some(b'/') => self.remark()?,
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Skips a comment, but not the end of its line.
+    fn remark(&mut self) -> Result<(), Fault> {
+        let rest = &self.text[self.at..];
+        match rest {
+            [b'/', b'/', ..] => self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => match rest.windows(2).skip(2).position(|pair| pair == b"*/") {
+                Some(end) => self.at += end + 4,
+                None => return Err(self.fault("the end of a comment")),
+            },
+            _ => return Err(self.fault("a comment")),
+        }
+        Ok(())
     }
 
     fn value(&mut self, depth: usize) -> Result<Node, Fault> {

@@ -36,15 +36,32 @@ pub(crate) struct Entry {
     pub(crate) how: How,
 }
 
-/// How an entry is put in.
+/// What an entry is: how it is put in, and how it is known again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// As one more element of a list.
-    Push,
-    /// At its place; what somebody made of it there stays, and only the program in it is renewed.
-    Serve,
-    /// At its place, unless somebody else's is there.
-    SetIfFree,
+    /// One more element of a list, a handler or a group of one; others may have put it into a group with their own.
+    Hook,
+    /// A server at its place; what somebody made of it there stays, and only the program in it is renewed.
+    Server,
+    /// The status line, unless somebody else's is there.
+    Line,
+    /// What is started instead of a shell, unless something else is.
+    Shell,
+    /// The version of the file, if it has none.
+    Version,
+}
+
+impl How {
+    /// Whether what stands there is belay's, and nothing but that.
+    pub(crate) fn is_ours(self, value: &Value) -> bool {
+        match self {
+            How::Hook => is_hook(value),
+            How::Server => is_server(value),
+            How::Line => call(value).is_some_and(|words| words == ["statusline"]),
+            How::Shell => value.as_str().and_then(|path| path.strip_suffix(SHELL)).is_some_and(is_directory),
+            How::Version => false,
+        }
+    }
 }
 
 /// Where things are on this machine.
@@ -85,7 +102,7 @@ pub(crate) fn files(agent: Agent, ground: &Ground<'_>) -> Vec<File> {
             if ground.shell {
                 let path = dir.join(SHELL);
                 let value = Value::from(path.to_string_lossy());
-                all.push(Entry { place: vec!["env", "CLAUDE_CODE_SHELL_PREFIX"], value, how: How::SetIfFree });
+                all.push(Entry { place: vec!["env", "CLAUDE_CODE_SHELL_PREFIX"], value, how: How::Shell });
                 files.push(File { path, content: Content::Program(shell(ground)) });
             }
             files.push(entries(dir.join(".claude/settings.json"), all));
@@ -154,33 +171,77 @@ pub(crate) fn program_of(agent: Agent) -> &'static str {
     }
 }
 
-/// Whether a value calls belay's hook or status line, or is belay as a server.
-pub(crate) fn is_ours(value: &Value) -> bool {
-    match value {
-        Value::String(text) => {
-            let calls = |verb: &&str| {
-                let before = text.split_once(verb).map(|(before, _)| before);
-                let exactly = text.strip_suffix(verb.trim_end());
-                before.or(exactly).is_some_and(is_belay)
-            };
-            text.ends_with(SHELL) || [" hook ", " statusline", " mcp"].iter().any(calls)
+/// Whether somewhere in a value a handler calls belay's hook.
+pub(crate) fn calls_belay(value: &Value) -> bool {
+    is_hook(value)
+        || match value {
+            Value::Array(all) => all.iter().any(calls_belay),
+            Value::Object(members) => members.values().any(calls_belay),
+            _ => false,
         }
-        Value::Array(words) => {
-            let is_call = words.first().and_then(Value::as_str).is_some_and(is_belay) && words.len() > 1;
-            is_call || words.iter().any(is_ours)
-        }
-        Value::Object(members) => {
-            let first = members.get("args").and_then(|args| args.get(0)?.as_str());
-            let is_call = members.get("command").and_then(Value::as_str).is_some_and(is_belay);
-            (is_call && matches!(first, Some("hook" | "mcp"))) || members.values().any(is_ours)
+}
+
+/// Whether a handler calls belay's hook, and does nothing else: what somebody made more of is theirs.
+pub(crate) fn is_hook(handler: &Value) -> bool {
+    let words = call(handler).unwrap_or_default();
+    let is_agent = |name: &String| Agent::named(name).is_some();
+    words.len() <= 3 && words.first().is_some_and(|verb| verb == "hook") && words.get(1).is_some_and(is_agent)
+}
+
+fn is_server(server: &Value) -> bool {
+    let is_mcp = |words: &[Value]| words.iter().any(|word| word == "mcp");
+    match server.get("command") {
+        Some(Value::Array(words)) => words.first().and_then(Value::as_str).is_some_and(is_belay) && is_mcp(&words[1..]),
+        Some(Value::String(program)) => {
+            is_belay(program) && server.get("args").and_then(Value::as_array).is_some_and(|args| is_mcp(args))
         }
         _ => false,
     }
 }
 
+/// The words with which a handler calls belay, if that is all that it does.
+fn call(handler: &Value) -> Option<Vec<String>> {
+    let line = handler.get("command").or_else(|| handler.get("bash"))?.as_str()?;
+    let (program, words) = match handler.get("args") {
+        Some(args) => {
+            let word = |word: &Value| word.as_str().map(str::to_owned);
+            (line.to_owned(), args.as_array()?.iter().map(word).collect::<Option<_>>()?)
+        }
+        None => split(line)?,
+    };
+    is_belay(&program).then_some(words)
+}
+
+/// A program and plain words behind it, as a shell reads them; none if there is more to the line.
+fn split(line: &str) -> Option<(String, Vec<String>)> {
+    let mut program = String::new();
+    let mut rest = line.trim();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+~".contains(c);
+    while !rest.is_empty() && !rest.starts_with(' ') {
+        let (piece, after) = match rest.as_bytes()[0] {
+            quote @ (b'\'' | b'"') => rest[1..].split_once(char::from(quote))?,
+            b'\\' => rest[1..].split_at_checked(rest[1..].chars().next()?.len_utf8())?,
+            _ => match rest.find(|c| !is_plain(c)).unwrap_or(rest.len()) {
+                0 => return None,
+                end => rest.split_at(end),
+            },
+        };
+        program.push_str(piece);
+        rest = after;
+    }
+    let is_word = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    words.iter().all(|word| is_word(word)).then(|| (program, words.into_iter().map(str::to_owned).collect()))
+}
+
+/// Whether a program is belay, wherever it lies.
 pub(crate) fn is_belay(program: &str) -> bool {
-    let bare = program.trim_matches(['\'', '"', ' ']);
-    bare.rsplit('/').next() == Some("belay")
+    program.rsplit('/').next() == Some("belay")
+}
+
+/// Whether a text is the path of a directory, and no program in front of one.
+fn is_directory(text: &str) -> bool {
+    text.starts_with('/') && text.ends_with('/') && !text.contains(" /")
 }
 
 /// Where the program is that is called by its name.
@@ -196,11 +257,11 @@ fn quoted(program: &str) -> String {
 }
 
 fn mcp(place: &[&'static str], value: Value) -> Entry {
-    Entry { place: place.to_vec(), value, how: How::Serve }
+    Entry { place: place.to_vec(), value, how: How::Server }
 }
 
 fn hook(event: &'static str, value: Value) -> Entry {
-    Entry { place: vec!["hooks", event], value, how: How::Push }
+    Entry { place: vec!["hooks", event], value, how: How::Hook }
 }
 
 /// A group of one handler, as Claude Code and those who follow it want it.
@@ -232,7 +293,7 @@ fn claude(ground: &Ground<'_>) -> Vec<Entry> {
     // It takes the place of what Claude Code does by itself, so nobody gets it unasked.
     let copies = ground.worktrees.then(|| hook("WorktreeCreate", group(None, call(600))));
     let line = json!({ "type": "command", "command": format!("{} statusline", quoted(ground.belay)) });
-    let line = Entry { place: vec!["statusLine"], value: line, how: How::SetIfFree };
+    let line = Entry { place: vec!["statusLine"], value: line, how: How::Line };
     hooks.into_iter().chain(copies).chain([line]).collect()
 }
 
@@ -286,7 +347,7 @@ fn cursor(ground: &Ground<'_>) -> Vec<Entry> {
     let call = json!({ "command": command });
     // Commands and servers have events of their own.
     let edits = hook("preToolUse", json!({ "command": command, "matcher": "Write|Delete" }));
-    let version = Entry { place: vec!["version"], value: json!(1), how: How::SetIfFree };
+    let version = Entry { place: vec!["version"], value: json!(1), how: How::Version };
     std::iter::once(version).chain(events.map(|event| hook(event, call.clone()))).chain([edits]).collect()
 }
 
@@ -296,7 +357,7 @@ fn copilot(ground: &Ground<'_>) -> Vec<Entry> {
         // It does not say which event it is.
         json!({ "type": "command", "bash": format!("{} hook copilot {event}", quoted(ground.belay)), "timeoutSec": 20 })
     };
-    let version = Entry { place: vec!["version"], value: json!(1), how: How::SetIfFree };
+    let version = Entry { place: vec!["version"], value: json!(1), how: How::Version };
     std::iter::once(version).chain(events.map(|event| hook(event, call(event)))).collect()
 }
 
@@ -315,25 +376,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_ours_is_known_by_what_it_calls() {
-        for ours in [
-            json!({"hooks": [{"command": "belay", "args": ["hook", "claude"]}]}),
-            json!({"command": "/opt/x y/belay", "args": ["mcp"]}),
-            json!({"command": "'/opt/x y/belay' hook codex"}),
-            json!({"command": "belay statusline"}),
-            json!({"type": "local", "command": ["belay", "mcp"]}),
+    fn what_is_ours_is_known_by_what_it_calls_and_does_nothing_else() {
+        for (how, ours) in [
+            (How::Hook, json!({"command": "belay", "args": ["hook", "claude"]})),
+            (How::Hook, json!({"command": "'/opt/x y/belay' hook codex", "timeout": 20})),
+            (How::Hook, json!({"command": "'/opt/it'\\''s/belay' hook codex"})),
+            (How::Hook, json!({"bash": "/usr/bin/belay hook copilot preToolUse"})),
+            (How::Server, json!({"command": "/opt/x y/belay", "args": ["mcp"]})),
+            (How::Server, json!({"command": "belay", "args": ["-C", "/x", "mcp", "--read-only"]})),
+            (How::Server, json!({"type": "local", "command": ["belay", "mcp"]})),
+            (How::Line, json!({"command": "belay statusline", "padding": 0})),
+            (How::Shell, json!("/opt/me too/.claude/belay-sh")),
         ] {
-            assert!(is_ours(&ours), "{ours}");
+            assert!(how.is_ours(&ours), "{ours}");
         }
-        for other in [
-            json!({"command": "say belay"}),
-            json!({"command": "notbelay hook claude"}),
-            json!({"command": "belay-like", "args": ["hook"]}),
-            json!({"command": "echo hook"}),
-            json!("belay"),
+        for (how, other) in [
+            (How::Hook, json!({"command": "say belay"})),
+            (How::Hook, json!({"command": "notbelay hook claude"})),
+            (How::Hook, json!({"command": "belay-like", "args": ["hook", "claude"]})),
+            (How::Hook, json!({"command": "belay hook claude && notify.sh"})),
+            (How::Hook, json!({"command": "audit.sh; belay hook claude"})),
+            (How::Hook, json!({"command": "belay hook claude | tee log"})),
+            (How::Hook, json!({"command": "belay hook mine"})),
+            (How::Hook, json!({"hooks": [{"command": "belay hook claude"}]})),
+            (How::Server, json!({"command": "docker", "args": ["run", "belay", "mcp"]})),
+            (How::Server, json!({"command": ["docker", "run", "belay", "mcp"]})),
+            (How::Line, json!({"command": "mine.sh --like 'belay statusline'"})),
+            (How::Line, json!({"command": "/opt/belay statusline | cut -c1-40"})),
+            (How::Line, json!({"command": "/opt/me/belay/line.sh"})),
+            (How::Shell, json!("/usr/bin/nice /opt/me/.claude/belay-sh")),
         ] {
-            assert!(!is_ours(&other), "{other}");
+            assert!(!how.is_ours(&other), "{other}");
         }
+        assert!(calls_belay(&json!({"Stop": [{"hooks": [{"command": "x"}, {"command": "belay hook claude"}]}]})));
     }
 
     #[test]
@@ -347,7 +422,12 @@ mod tests {
                         _ => Vec::new(),
                     })
                 {
-                    assert!(entry.place == ["version"] || is_ours(&entry.value), "{entry:?}");
+                    let is_ours = |value: &Value| entry.how.is_ours(value);
+                    let handler = entry.value.get("hooks").and_then(|hooks| hooks.get(0));
+                    assert!(
+                        entry.how == How::Version || is_ours(&entry.value) || handler.is_some_and(is_ours),
+                        "{entry:?}"
+                    );
                 }
             }
         }

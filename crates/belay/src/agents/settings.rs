@@ -4,13 +4,14 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::jsonc::{self, Fault};
-use super::plan::{Content, Entry, File, How, MARK, is_belay, is_ours};
+use super::plan::{Content, Entry, File, How, MARK, is_belay, is_hook};
+use super::tables;
 use crate::error::{Failure, Result};
 use crate::view;
 
@@ -26,6 +27,8 @@ pub(crate) struct Edit {
     pub(crate) after: Option<String>,
     /// Whether it is a program.
     is_program: bool,
+    /// Whether what was there is kept beside it: there was nothing of belay's in it, or more than belay puts there.
+    is_kept: bool,
 }
 
 impl Edit {
@@ -39,112 +42,168 @@ impl Edit {
 pub(crate) fn install(file: &File) -> Result<Edit> {
     let before = read(&file.path)?;
     let text = before.as_deref().filter(|text| !text.trim().is_empty());
-    let after = match &file.content {
+    let fault = |fault: Fault| refuse(&file.path, &fault);
+    let (after, is_kept) = match &file.content {
         Content::Entries(entries) => {
-            put_in(text.unwrap_or("{}\n"), entries).map_err(|fault| refuse(&file.path, &fault))?
+            let text = text.unwrap_or("{}\n");
+            (put_in(text, entries).map_err(fault)?, take_out(text, entries).map_err(fault)? == text)
         }
-        Content::Block { table, text: block } => with_block(&file.path, text.unwrap_or_default(), *table, block)?,
+        Content::Block { table, text: block } => {
+            let text = text.unwrap_or_default();
+            (with_block(&file.path, text, *table, block)?, !text.contains(MARK))
+        }
         Content::Whole(own) | Content::Program(own) => match text {
-            Some(other) if !other.contains(MARK) => return Err(foreign(&file.path)),
-            _ => own.clone(),
+            Some(other) if !is_marked(other) => return Err(foreign(&file.path)),
+            other => (own.clone(), other.is_some_and(|other| other != own)),
         },
     };
-    Ok(Edit { path: file.path.clone(), before, after: Some(after), is_program: is_program(file) })
+    Ok(Edit { path: file.path.clone(), before, after: Some(after), is_program: is_program(file), is_kept })
 }
 
 /// What taking ours out of the file would make of it.
 pub(crate) fn uninstall(file: &File) -> Result<Edit> {
     let before = read(&file.path)?;
+    let mut is_kept = false;
     let after = match (&before, &file.content) {
         (None, _) => None,
         (Some(text), _) if text.trim().is_empty() => before.clone(),
         (Some(text), Content::Entries(entries)) => {
             let left = take_out(text, entries).map_err(|fault| refuse(&file.path, &fault))?;
-            as_it_was(&file.path, left)
+            if left == *text { before.clone() } else { as_it_was(&file.path, left, entries) }
         }
-        (Some(text), Content::Block { .. }) => {
-            let left = without_block(text);
+        (Some(text), Content::Block { table, .. }) => {
+            let left = without_block(&file.path, text, *table)?;
             match text_of(&backup_of(&file.path)) {
+                _ if left == *text => before.clone(),
                 Ok(before) if before.trim() == left.trim() => Some(before),
                 Err(error) if error.kind() == io::ErrorKind::NotFound && left.trim().is_empty() => None,
                 _ => Some(left),
             }
         }
-        (Some(text), Content::Whole(_) | Content::Program(_)) => (!text.contains(MARK)).then(|| text.clone()),
+        (Some(text), Content::Whole(own) | Content::Program(own)) => {
+            // What somebody made of it can be had again.
+            is_kept = text != own;
+            (!is_marked(text)).then(|| text.clone())
+        }
     };
-    Ok(Edit { path: file.path.clone(), before, after, is_program: is_program(file) })
+    Ok(Edit { path: file.path.clone(), before, after, is_program: is_program(file), is_kept })
 }
 
 fn is_program(file: &File) -> bool {
     matches!(file.content, Content::Program(_))
 }
 
+/// Whether a file says at its beginning that all of it is belay's.
+fn is_marked(text: &str) -> bool {
+    text.lines().take(2).any(|line| line.contains(MARK))
+}
+
 fn put_in(text: &str, entries: &[Entry]) -> Result<String, Fault> {
     let mut text = text.to_owned();
-    for entry in entries {
-        let place: &[&str] = &entry.place;
+    for Entry { place, value, how } in entries {
         let present = jsonc::get(&text, place)?;
-        text = match (entry.how, present) {
-            (How::Push, Some(Value::Array(list))) if list.contains(&entry.value) => text,
-            (How::Push, present) => {
+        text = match (how, present) {
+            (How::Hook, Some(Value::Array(list))) => {
+                let handlers = |one: &Value| one.get("hooks").and_then(Value::as_array).map_or(1, Vec::len);
+                let ours = list.iter().filter(|one| holds_ours(one));
                 // One of ours from another place or an older belay makes room for this one.
-                let cleared = if present.is_some() { jsonc::retain(&text, place, &|one| !is_ours(one))? } else { text };
-                jsonc::push(&cleared, place, &entry.value)?
+                match list.contains(value) && ours.map(handlers).sum::<usize>() == 1 {
+                    true => text,
+                    false => jsonc::push(&without_hooks(&text, place)?, place, value)?,
+                }
             }
-            (_, Some(present)) if present == entry.value => text,
-            (How::SetIfFree | How::Serve, Some(present)) if !is_ours(&present) => text,
-            (How::Serve, Some(present)) => jsonc::set(&text, place, &renewed(present, &entry.value))?,
-            _ => jsonc::set(&text, place, &entry.value)?,
+            (How::Hook, _) => jsonc::push(&text, place, value)?,
+            (_, Some(present)) if present == *value => text,
+            (How::Server | How::Line, Some(present)) if how.is_ours(&present) => {
+                renewed(&text, place, &present, value)?
+            }
+            (_, Some(present)) if !how.is_ours(&present) => text,
+            _ => jsonc::set(&text, place, value)?,
         };
     }
     Ok(text)
 }
 
-/// A server of ours as somebody left it, called by the path that belay has now.
-fn renewed(mut present: Value, wanted: &Value) -> Value {
-    match (present.get_mut("command"), wanted.get("command")) {
-        (Some(Value::Array(words)), Some(Value::Array(own))) if !words.is_empty() && !own.is_empty() => {
-            words[0] = own[0].clone();
+/// Whether an element of a list is a handler of ours, or a group that holds one.
+fn holds_ours(one: &Value) -> bool {
+    let handlers = one.get("hooks").and_then(Value::as_array);
+    is_hook(one) || handlers.is_some_and(|handlers| handlers.iter().any(is_hook))
+}
+
+/// Takes our handlers out of the list at a place; those of others beside them stay, and so do their groups.
+fn without_hooks(text: &str, place: &[&str]) -> Result<String, Fault> {
+    let mut text = text.to_owned();
+    let Some(Value::Array(list)) = jsonc::get(&text, place)? else { return Ok(text) };
+    for (at, one) in list.iter().enumerate().rev().filter(|(_, one)| holds_ours(one)) {
+        let number = at.to_string();
+        let own = [place, &[number.as_str()]].concat();
+        let handlers = one.get("hooks").and_then(Value::as_array).filter(|_| !is_hook(one));
+        let Some(handlers) = handlers.filter(|handlers| !handlers.iter().all(is_hook)) else {
+            text = jsonc::remove(&text, &own)?;
+            continue;
+        };
+        for (at, _) in handlers.iter().enumerate().rev().filter(|(_, handler)| is_hook(handler)) {
+            let number = at.to_string();
+            text = jsonc::remove(&text, &[&own[..], &["hooks", number.as_str()]].concat())?;
         }
-        (Some(command), Some(own)) => *command = own.clone(),
-        _ => return wanted.clone(),
     }
-    present
+    Ok(text)
+}
+
+/// A server or status line of ours as somebody left it, called by the path that belay has now.
+fn renewed(text: &str, place: &[&str], present: &Value, wanted: &Value) -> Result<String, Fault> {
+    let beneath = |more: &[&'static str]| place.iter().copied().chain(more.iter().copied()).collect::<Vec<&str>>();
+    match (&present["command"], &wanted["command"]) {
+        (present, own) if present == own => Ok(text.to_owned()),
+        (Value::Array(words), Value::Array(own)) if words.first() == own.first() => Ok(text.to_owned()),
+        (Value::Array(_), Value::Array(own)) => jsonc::set(text, &beneath(&["command", "0"]), &own[0]),
+        (_, own) => jsonc::set(text, &beneath(&["command"]), own),
+    }
 }
 
 fn take_out(text: &str, entries: &[Entry]) -> Result<String, Fault> {
     let mut text = text.to_owned();
-    for entry in entries {
-        let place: &[&str] = &entry.place;
-        text = match (entry.how, jsonc::get(&text, place)?) {
-            (How::Push, Some(_)) => {
-                let left = jsonc::retain(&text, place, &|one| !is_ours(one))?;
-                if jsonc::get(&left, place)? == Some(json!([])) { jsonc::remove(&left, place)? } else { left }
-            }
-            (_, Some(present)) if is_ours(&present) => jsonc::remove(&text, place)?,
-            _ => text,
+    for Entry { place, how, .. } in entries {
+        let left = match (how, jsonc::get(&text, place)?) {
+            (How::Hook, Some(_)) => without_hooks(&text, place)?,
+            (_, Some(present)) if how.is_ours(&present) => jsonc::remove(&text, place)?,
+            _ => continue,
         };
-        let above = &place[..place.len() - 1];
-        if !above.is_empty() && jsonc::get(&text, above)? == Some(json!({})) {
-            text = jsonc::remove(&text, above)?;
+        if left == text {
+            continue;
+        }
+        text = without_empty(left, place)?;
+    }
+    Ok(text)
+}
+
+/// The text without what is left empty on the way to a place: it was made for that, unless somebody wrote a remark there.
+fn without_empty(mut text: String, place: &[&str]) -> Result<String, Fault> {
+    for depth in (1..=place.len()).rev() {
+        if jsonc::is_bare(&text, &place[..depth])? {
+            text = jsonc::remove(&text, &place[..depth])?;
         }
     }
     Ok(text)
 }
 
 /// The very bytes that were there before belay came, if nobody changed anything else since; none if nothing was there.
-fn as_it_was(path: &Path, text: String) -> Option<String> {
-    let is_empty = jsonc::get(&text, &[]).is_ok_and(|value| value == Some(json!({})));
-    // Only blanks and commas are put otherwise where something was taken out; remarks are somebody's.
-    let bare = |text: &str| text.replace(|c: char| c.is_whitespace() || c == ',', "");
+fn as_it_was(path: &Path, text: String, entries: &[Entry]) -> Option<String> {
+    // A version alone is what belay begins a file with.
+    let is_begun = |text: &str| {
+        let pieces = jsonc::pieces(text).unwrap_or_default();
+        pieces == ["{", "}"] || pieces == ["{", "\"version\"", ":", "1", "}"]
+    };
+    // Only blanks and commas are put otherwise where something was taken out; all else is somebody's.
+    let said = |text: &str| {
+        let mut places = entries.iter().map(|entry| entry.place.as_slice());
+        let bare = places.try_fold(text.to_owned(), without_empty).ok()?;
+        Some(jsonc::pieces(&bare).ok()?.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
     match text_of(&backup_of(path)) {
-        Ok(before) if bare(&before) == bare(&text) || (before.trim().is_empty() && is_empty) => Some(before),
-        // A version alone is what belay begins a file with.
-        Err(error)
-            if error.kind() == io::ErrorKind::NotFound && ["{}", r#"{"version":1}"#].contains(&&*bare(&text)) =>
-        {
-            None
-        }
+        Ok(before) if said(&before).is_some_and(|before| Some(before) == said(&text)) => Some(before),
+        Ok(before) if before.trim().is_empty() && is_begun(&text) => Some(before),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_begun(&text) => None,
         _ => Some(text),
     }
 }
@@ -153,70 +212,107 @@ fn with_block(path: &Path, text: &str, table: [&str; 2], block: &str) -> Result<
     let parsed: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         Failure::refused(format!("{} is not TOML", view::path(path))).because(&error).untouched()
     })?;
-    if text.contains(block) {
-        return Ok(text.to_owned());
-    }
-    let rest = without_block(text);
     let present = parsed.get(table[0]).and_then(|outer| outer.get(table[1]));
-    let is_taken = present.is_some();
-    let command = present.and_then(|present| present.get("command")?.as_str()).filter(|command| is_belay(command));
-    if let Some(command) = command {
-        // What somebody made of it stays; only the program is renewed, where the block is still ours.
-        let line = |command: &str| format!("command = {}\n", Value::from(command));
-        let own = block.lines().find_map(|line| line.strip_prefix("command = "));
-        let own = own.and_then(|own| serde_json::from_str::<String>(own).ok()).unwrap_or_default();
-        let is_ours = rest != text;
-        return Ok(if is_ours { text.replacen(&line(command), &line(&own), 1) } else { text.to_owned() });
+    let by_hand = || by_hand(path, table, "put");
+    let Some(present) = present else { return tables::with_block(text, block).ok_or_else(by_hand) };
+    let command = present.get("command").and_then(toml::Value::as_str).filter(|command| is_belay(command));
+    let Some(command) = command else {
+        let name = table.join(".");
+        return Err(Failure::refused(format!("{} has a [{name}] of its own", view::path(path))).untouched());
+    };
+    // What somebody made of it stays; only the program is renewed.
+    let own = block.lines().find_map(|line| line.strip_prefix("command = ")).unwrap_or_default();
+    let written = Value::from(command).to_string();
+    match written == own {
+        true => Ok(text.to_owned()),
+        false => tables::with_value(text, table, "command", own).ok_or_else(by_hand),
     }
-    if is_taken && rest == text {
-        return Err(
-            Failure::refused(format!("{} has a [{}.{}] of its own", view::path(path), table[0], table[1])).untouched()
-        );
-    }
-    let gap = if rest.is_empty() || rest.ends_with("\n\n") { "" } else { "\n" };
-    let newline = if rest.is_empty() || rest.ends_with('\n') { "" } else { "\n" };
-    Ok(format!("{rest}{newline}{gap}{block}"))
 }
 
-/// The text without the block that begins with our mark and ends where another table or remark begins.
-fn without_block(text: &str) -> String {
-    let mark = format!("# {MARK}\n");
-    let Some(start) = text.find(&mark) else { return text.to_owned() };
-    let body = start + mark.len();
-    let header = text[body..].find('\n').map_or(text.len(), |newline| body + newline + 1);
-    let is_ours = |line: &str| line.starts_with("command = ") || line.starts_with("args = ");
-    let lines: usize = text[header..].split_inclusive('\n').take_while(|line| is_ours(line)).map(str::len).sum();
-    format!(
-        "{}{}",
-        text[..start].strip_suffix("\n\n").map_or(text[..start].to_owned(), |rest| format!("{rest}\n")),
-        &text[header + lines..]
-    )
+/// The text without our table, whatever somebody added to it; one that is not ours stays.
+fn without_block(path: &Path, text: &str, table: [&str; 2]) -> Result<String> {
+    let parsed: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+        Failure::refused(format!("{} is not TOML", view::path(path))).because(&error).untouched()
+    })?;
+    let command = parsed.get(table[0]).and_then(|outer| outer.get(table[1])?.get("command")?.as_str());
+    match command.is_some_and(is_belay) {
+        true => tables::without(text, table, &format!("# {MARK}")).ok_or_else(|| by_hand(path, table, "take")),
+        false => Ok(text.to_owned()),
+    }
+}
+
+fn by_hand(path: &Path, table: [&str; 2], verb: &str) -> Failure {
+    let what = format!("{} has {} in a form that belay does not change", view::path(path), table[0]);
+    let way = if verb == "put" { "in" } else { "out" };
+    Failure::refused(what).untouched().hint(format!("{verb} {} {way} by hand", table.join(".")))
 }
 
 /// Refuses what must not be written, before anything is.
 pub(crate) fn check(edit: &Edit) -> Result<()> {
     let path = real(&edit.path);
-    match fs::metadata(&path).is_ok_and(|meta| meta.permissions().mode() & 0o222 == 0) {
-        true => Err(Failure::refused(format!("{} is read-only", view::path(&path))).untouched()),
+    let Ok(meta) = fs::metadata(&path) else { return Ok(()) };
+    let refused = |why: &str| Failure::refused(format!("{} {why}", view::path(&path))).untouched();
+    let me = belay_session::user_id();
+    if meta.permissions().mode() & 0o222 == 0 {
+        return Err(refused("is read-only"));
+    }
+    match me != 0 && meta.uid() != me {
+        true => Err(refused("belongs to another user").hint("`ls -l` shows whose it is; `chown` makes it yours")),
         false => Ok(()),
     }
 }
 
+/// Carries edits out, all of them or none.
+pub(crate) fn write_all(edits: &[Edit]) -> Result<()> {
+    for (at, edit) in edits.iter().enumerate() {
+        let Err(failure) = write(edit) else { continue };
+        let done = edits[..at].iter().rev();
+        let changed: Vec<String> =
+            done.filter(|edit| put_back(edit).is_err()).map(|edit| view::path(&edit.path)).collect();
+        return Err(match changed.is_empty() {
+            true => failure.untouched(),
+            false => failure.note(format!("{} was written before, and cannot be put back", changed.join(", "))),
+        });
+    }
+    Ok(())
+}
+
+/// Takes back an edit that was carried out, unless somebody has changed the file again.
+fn put_back(edit: &Edit) -> io::Result<()> {
+    let (path, backup) = (real(&edit.path), backup_of(&edit.path));
+    if text_of(&path).ok() != edit.after {
+        return Err(io::Error::from(io::ErrorKind::ResourceBusy));
+    }
+    match &edit.before {
+        Some(before) => replace(&path, before, 0o600)?,
+        None => fs::remove_file(&path)?,
+    }
+    // What is there again needs no copy, and one that cannot go does no harm.
+    if edit.is_kept && text_of(&backup).ok() == edit.before {
+        let _ = fs::remove_file(&backup);
+    }
+    Ok(())
+}
+
 /// Carries an edit out: what was there is kept beside it, and the file is replaced in one step.
-pub(crate) fn write(edit: &Edit) -> Result<()> {
+fn write(edit: &Edit) -> Result<()> {
     let path = real(&edit.path);
-    let cannot = |error: &io::Error| Failure::named(format!("cannot write {}", view::path(&path)), error).untouched();
+    let cannot = |error: &io::Error| Failure::named(format!("cannot write {}", view::path(&path)), error);
+    // Agents write their settings, too.
+    if read(&path)? != edit.before {
+        let what = format!("{} was changed by somebody else a moment ago", view::path(&path));
+        return Err(Failure::refused(what).hint("try again"));
+    }
     let directory = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(directory).map_err(|error| cannot(&error))?;
     // What somebody had before belay came is not given up for what belay itself wrote.
     let backup = backup_of(&path);
-    let is_ours = |before: &String| before.contains("belay") && backup.exists();
-    let Some(after) = &edit.after else { return fs::remove_file(&path).map_err(|error| cannot(&error)) };
-    if let Some(before) = edit.before.as_ref().filter(|before| !is_ours(before)) {
+    if let Some(before) = edit.before.as_ref().filter(|_| edit.is_kept) {
         let mode = fs::metadata(&path).map_or(0o600, |meta| meta.permissions().mode());
         // A link of that name is replaced, never followed.
         replace(&backup, before, mode).map_err(|error| cannot(&error))?;
     }
+    let Some(after) = &edit.after else { return fs::remove_file(&path).map_err(|error| cannot(&error)) };
     replace(&path, after, if edit.is_program { 0o700 } else { 0o600 }).map_err(|error| cannot(&error))?;
     if text_of(&backup).is_ok_and(|kept| kept == *after) {
         // Two of the same help nobody; one that cannot go does no harm.
@@ -225,11 +321,18 @@ pub(crate) fn write(edit: &Edit) -> Result<()> {
     Ok(())
 }
 
-/// Replaces a file in one step; one that is new gets this mode.
+/// Replaces a file in one step; one that is new gets this mode, and belongs to whom its directory does.
 pub(crate) fn replace(path: &Path, text: &str, fresh: u32) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(Path::new("/")))?;
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(text.as_bytes())?;
     let there = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+    let owner = there.clone().map_or_else(|| fs::metadata(directory), Ok)?;
+    let (own, me) = (file.as_file().metadata()?, belay_session::user_id());
+    if me == 0 && (own.uid(), own.gid()) != (owner.uid(), owner.gid()) {
+        // Somebody who becomes root for a moment goes on as somebody else.
+        fchown(file.as_file(), Some(owner.uid()), Some(owner.gid()))?;
+    }
     let mode = there.map_or(fresh, |meta| meta.permissions().mode());
     file.as_file().set_permissions(fs::Permissions::from_mode(mode))?;
     file.as_file().sync_all()?;
@@ -239,13 +342,25 @@ pub(crate) fn replace(path: &Path, text: &str, fresh: u32) -> io::Result<()> {
 
 /// The text of a file of settings; whatever somebody put in its place, a pipe or a device, is not waited for.
 pub(crate) fn text_of(path: &Path) -> io::Result<String> {
+    text_within(path, SETTINGS_BYTES_MAX)
+}
+
+/// The same for somebody who has little time.
+pub(crate) fn text_within(path: &Path, bytes_max: u64) -> io::Result<String> {
     let file = fs::OpenOptions::new().read(true).custom_flags(belay_session::UNWAITED).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
     }
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than any settings are");
+    if file.metadata()?.len() > bytes_max {
+        return Err(too_large());
+    }
     let mut text = String::new();
-    file.take(SETTINGS_BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
+    file.take(bytes_max + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > bytes_max {
+        true => Err(too_large()),
+        false => Ok(text),
+    }
 }
 
 /// Refuses what a project would have written elsewhere: its links are whoever's it is, and nobody's who works in it.

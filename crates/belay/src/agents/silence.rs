@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use belay_session::store::Algorithm;
 use serde_json::{Value, json};
 
-use super::plan::is_ours;
-use super::settings::text_of;
+use super::plan::{calls_belay, is_hook};
+use super::settings::text_within;
 use super::{Agent, jsonc};
 use crate::view;
 
@@ -25,6 +25,13 @@ struct Switch {
 
 /// The settings of a machine come last: nobody but its administrator can change them.
 const CLAUDE_MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// A hook that is being waited for reads no more than this of a file; nobody writes as much into one.
+const BYTES_MAX: u64 = 4 << 20;
+
+fn text_of(path: &Path) -> std::io::Result<String> {
+    text_within(path, BYTES_MAX)
+}
 
 /// What silences the agent's hooks, if something does.
 pub(crate) fn silence(agent: Agent, home: &Path, project: &Path) -> Option<Silence> {
@@ -61,7 +68,7 @@ pub(crate) fn silence(agent: Agent, home: &Path, project: &Path) -> Option<Silen
 fn unread<'a>(mut files: impl Iterator<Item = &'a PathBuf>) -> Option<Silence> {
     let file = files.find(|file| {
         let text = text_of(file).unwrap_or_default();
-        let has_ours = matches!(jsonc::get(&text, &["hooks"]), Ok(Some(hooks)) if is_ours(&hooks));
+        let has_ours = matches!(jsonc::get(&text, &["hooks"]), Ok(Some(hooks)) if calls_belay(&hooks));
         has_ours && serde_json::from_str::<Value>(&text).is_err()
     })?;
     let file = view::path(file);
@@ -86,7 +93,7 @@ pub(crate) fn tampered(home: &Path, projects: &[&Path]) -> Option<Silence> {
     let texts: Vec<String> = claude_settings(home, projects).iter().filter_map(|file| text_of(file).ok()).collect();
     let is_there = |event: &&str| {
         let ours = |text: &String| match jsonc::get(text, &["hooks", event]) {
-            Ok(Some(Value::Array(groups))) => groups.iter().any(is_ours),
+            Ok(Some(Value::Array(groups))) => groups.iter().any(calls_belay),
             _ => false,
         };
         texts.iter().any(ours)
@@ -155,7 +162,7 @@ fn trust(states: Option<&toml::Table>, file: &Path, event: &str, label: &str) ->
     let mut found = None;
     for (at, group) in groups.iter().enumerate() {
         let handlers = group.get("hooks").and_then(Value::as_array).into_iter().flatten();
-        for (number, handler) in handlers.enumerate().filter(|(_, handler)| is_ours(handler)) {
+        for (number, handler) in handlers.enumerate().filter(|(_, handler)| is_hook(handler)) {
             let key = format!("{}:{label}:{at}:{number}", file.display());
             let state = states.and_then(|states| states.get(&key));
             let hash = state.and_then(|state| state.get("trusted_hash")?.as_str());

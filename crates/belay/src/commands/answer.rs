@@ -11,7 +11,7 @@ use std::process::{Command as Process, ExitCode};
 
 use anstream::ColorChoice;
 use belay_server::Need;
-use belay_session::{AgentAnswer, AgentCall, Ground, Reach, RunRecord};
+use belay_session::{AgentAnswer, AgentCall, Guard, RunRecord};
 use clap::Parser;
 
 use crate::args::{Cli, Command};
@@ -19,7 +19,6 @@ use crate::commands;
 use crate::context::Context;
 use crate::environment::AGENT_SOCKET;
 use crate::error::{Failure, Result};
-use crate::profiles;
 use crate::ui::Ui;
 
 /// Carry out what an agent asks for
@@ -76,13 +75,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             return Ok(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)));
         }
     };
-    let run = context.home()?.run(&args.run)?;
+    let home = context.home()?;
+    let (run, guard) = (home.run(&args.run)?, home.guard_of(&args.run)?);
     let color = if args.coloured { ColorChoice::Always } else { ColorChoice::Never };
-    let ui = Ui::new(cli.global.json, cli.global.quiet, color, None);
+    let ui = Ui::new(cli.global.json, cli.global.quiet, color, None).veiling(guard.hides());
     let root = PathBuf::from(OsStr::from_bytes(run.root.bytes()));
-    let done = permit(context, &cli, &run).and_then(|()| {
+    let done = permit(context, &cli, &run, &guard).and_then(|()| {
         let cwd = beneath(&root, &args.cwd);
-        commands::run(cli, &context.pinned(&ui, root, cwd))
+        commands::run(cli, &context.pinned(&ui, root, cwd, guard.clone()))
     });
     done.or_else(|failure| {
         ui.fail(&failure);
@@ -100,14 +100,15 @@ fn talk(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     };
     let words = std::iter::once(OsString::from("belay")).chain(args.words);
     let permitted = Cli::try_parse_from(words).map_err(|error| Failure::refused(error.to_string())).and_then(|cli| {
-        let run = context.home()?.run(&args.run)?;
+        let home = context.home()?;
+        let (run, guard) = (home.run(&args.run)?, home.guard_of(&args.run)?);
         only_here(&cli)?;
         match cli.command {
-            Command::Mcp(mcp) => Ok((mcp, denied(context, &run)?, run)),
+            Command::Mcp(mcp) => Ok((mcp, denied(context, &run, &guard)?, run, guard)),
             _ => refuse("this is no conversation"),
         }
     });
-    let (mcp, denied, run) = match permitted {
+    let (mcp, denied, run, guard) = match permitted {
         Ok(permitted) => permitted,
         Err(failure) => {
             say(&AgentAnswer::Refused(failure.line()))?;
@@ -118,7 +119,7 @@ fn talk(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let ui = Ui::new(false, true, ColorChoice::Never, None);
     let root = PathBuf::from(OsStr::from_bytes(run.root.bytes()));
     let cwd = beneath(&root, &args.cwd);
-    commands::mcp::run_inside(&context.pinned(&ui, root, cwd), mcp, &denied)
+    commands::mcp::run_inside(&context.pinned(&ui, root, cwd, guard), mcp, &denied)
 }
 
 fn refuse<T>(why: &str) -> Result<T> {
@@ -140,14 +141,14 @@ fn is_apart(context: &Context<'_>, run: &RunRecord) -> Result<bool> {
 }
 
 /// What no tool of an agent in this run may do.
-fn denied(context: &Context<'_>, run: &RunRecord) -> Result<Vec<Need>> {
+fn denied(context: &Context<'_>, run: &RunRecord, guard: &Guard) -> Result<Vec<Need>> {
     let apart = is_apart(context, run)?.then_some(Need::Present);
-    let content = hides_something(context, run).then_some(Need::Content);
+    let content = guard.hides().then_some(Need::Content);
     Ok([Some(Need::Removal), apart, content].into_iter().flatten().collect())
 }
 
 /// Whether an agent may have it.
-fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord) -> Result<()> {
+fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord, guard: &Guard) -> Result<()> {
     only_here(cli)?;
     let (is_listed, changes) = match &cli.command {
         Command::Snapshot(args) => (args.is_for_agents(), true),
@@ -172,22 +173,10 @@ fn permit(context: &Context<'_>, cli: &Cli, run: &RunRecord) -> Result<()> {
         Command::Cat(_) | Command::Blame(_) => true,
         _ => false,
     };
-    if shows_content && hides_something(context, run) {
+    if shows_content && guard.hides() {
         return refuse("part of the workspace is hidden from this run: no content, only names (`diff --stat`, `ls`)");
     }
     Ok(())
-}
-
-/// Whether the run must not see all of the workspace; snapshots hold what it must not see.
-fn hides_something(context: &Context<'_>, run: &RunRecord) -> bool {
-    let by_flag = run.confinement.paths.iter().any(|(_, reach)| *reach == Reach::Hide);
-    let profile = profiles::read(context).and_then(|all| profiles::get(&all, &run.confinement.profile));
-    let root = PathBuf::from(OsStr::from_bytes(run.root.bytes()));
-    let user_home = context.environment.user_home.as_deref().unwrap_or(Path::new("/"));
-    let ground = Ground { workspace: &root, home: user_home, belay: &context.environment.home };
-    // A profile that cannot be read any more may have hidden anything.
-    let by_profile = profile.map_or(true, |profile| profile.hides_within(&ground));
-    by_flag || by_profile
 }
 
 /// The directory if it is in the workspace by its name, else the workspace.

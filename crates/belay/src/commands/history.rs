@@ -68,6 +68,7 @@ fn row(version: &Version, now: jiff::Timestamp) -> Vec<Cell> {
         VersionState::Modified => ("modified", style::CAUTION),
         VersionState::Unchanged => ("unchanged", style::DIM),
         VersionState::Deleted => ("deleted", style::BAD),
+        VersionState::Uncaptured => ("not captured", style::CAUTION),
     };
     let label = version.snapshot.label.as_deref().unwrap_or_default();
     vec![
@@ -88,6 +89,7 @@ fn to_json(path: &[u8], version: &Version) -> Value {
         VersionState::Modified => "modified",
         VersionState::Unchanged => "unchanged",
         VersionState::Deleted => "deleted",
+        VersionState::Uncaptured => "not-captured",
     };
     object.insert("change".to_owned(), state.into());
     object.insert("snapshot".to_owned(), view::snapshot_json(&version.snapshot));

@@ -14,14 +14,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use belay_session::store::Quiet;
-use belay_session::{AgentDeed, Consent, Home, Work, Workspace};
+use belay_session::{AgentDeed, Consent, Heard, Home, Work, Workspace};
 use serde_json::Value;
 
 use crate::agents::Agent;
 use crate::agents::silence::{Silence, tampered};
 use crate::agents::word::{Concern, Said, understand};
 use crate::commands::reside;
-use crate::context::Context;
+use crate::context::{Context, recovery};
 use crate::error::{Failure, Result};
 use crate::said;
 use crate::swift::Begun;
@@ -83,6 +83,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let deed = said.as_ref().ok().and_then(|said| Some(said.as_ref()?.word.deed.clone()));
     let speaker = said.as_ref().ok().and_then(|said| Some(said.as_ref()?.speaker(args.agent))).unwrap_or(args.agent);
+    let said = said.inspect_err(|failure| miss_here(context, failure));
     let taken = said.and_then(|said| take_in(context, &args, said));
     let unprotected = |failure: Failure| Taken {
         problem: Some(format!("this step is not protected: {}", failure.line())),
@@ -90,6 +91,17 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     };
     let Taken { problem, news } = taken.unwrap_or_else(unprotected);
     Ok(answer(context.ui, speaker, problem, news.zip(deed)))
+}
+
+/// Remembers that nothing came of what cannot be understood, in the workspace that the agent most likely meant.
+fn miss_here(context: &Context<'_>, failure: &Failure) {
+    let miss = || -> Result<()> {
+        let (home, directory) = (context.home()?, context.directory()?);
+        let found = home.find(&directory, &context.sources()?)?;
+        found.into_iter().try_for_each(|workspace| Ok(workspace.miss(&failure.line())?))
+    };
+    // If even that cannot be written, what is printed has to do.
+    let _ = miss();
 }
 
 /// What came of an event.
@@ -203,9 +215,11 @@ fn take_in(context: &Context<'_>, args: &Args, said: Option<Said>) -> Result<Tak
         // If even that cannot be written, what is printed has to do.
         let _ = workspace.miss(&failure.line());
     });
-    if let Some(problem) = heard? {
-        return Ok(Taken { problem: Some(problem), news: None });
-    }
+    let finding = match heard? {
+        // Somebody else goes on with it.
+        Some(problem) if problem == LATE => return Ok(Taken { problem: Some(problem), news: None }),
+        finding => finding,
+    };
     reside::start(&workspace);
     let news = workspace.take_news(&said.word);
     let problem = match said.concern {
@@ -214,7 +228,7 @@ fn take_in(context: &Context<'_>, args: &Args, said: Option<Said>) -> Result<Tak
         }
         _ => None,
     };
-    Ok(Taken { problem, news })
+    Ok(Taken { problem: problem.or(finding), news })
 }
 
 /// Has another process take the first snapshot, which reads everything and may take long; what to say until it is there.
@@ -281,7 +295,7 @@ fn hear(ui: &Ui, workspace: &Workspace<'_>, args: &Args, said: &Said) -> Result<
     let stop = AtomicBool::new(false);
     let work = Work { progress: &Quiet, stop: &stop };
     if args.patient || args.begun.is_none() {
-        return Ok(workspace.hear(&said.word, work).map(|_| None)?);
+        return Ok(told(&workspace.hear(&said.word, work)?));
     }
     let is_known = workspace.is_hearing()? && workspace.missed()?.is_some_and(|missed| missed.why == LATE);
     let limit = if is_known { LATE_TIME_MAX } else { STEP_TIME_MAX };
@@ -304,9 +318,15 @@ fn hear(ui: &Ui, workspace: &Workspace<'_>, args: &Args, said: &Said) -> Result<
         drop(done);
         match heard {
             Err(_) if stop.load(Ordering::SeqCst) => Ok(Some(give_up(workspace, args, is_known))),
-            heard => Ok(heard.map(|_| None)?),
+            heard => Ok(told(&heard?)),
         }
     })
+}
+
+/// What is said of a step that was taken in: what else was done to the files on the occasion.
+fn told(heard: &Heard) -> Option<String> {
+    let all: Vec<String> = heard.recovered.iter().map(recovery).collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// Leaves a step to a process that nobody waits for, unless one is at such a step already; what to say of it.

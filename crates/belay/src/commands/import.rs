@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use belay_session::{ImportRequest, Imported};
 use serde_json::Value;
 
+use crate::commands::snapshot::warn_of_gaps;
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::view;
@@ -73,6 +74,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if imported.is_verified {
         context.ui.say("Its root hash is the one that was exported.");
     }
+    warn_of_gaps(context, &workspace, &imported.snapshot)?;
     let id = &imported.snapshot.id;
     context.ui.hint(format_args!("`belay rollback {id} --dry-run` shows what going there would change"));
     Ok(ExitCode::SUCCESS)

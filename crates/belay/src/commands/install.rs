@@ -168,16 +168,16 @@ pub(crate) fn apply(context: &Context<'_>, agent: Agent, edits: Vec<Edit>, dry_r
         return Ok(true);
     }
     // All or nothing: half a connection would look like one.
-    edits.iter().filter(|_| !dry_run).try_for_each(settings::check)?;
+    if !dry_run {
+        edits.iter().try_for_each(settings::check)?;
+        settings::write_all(&edits)?;
+    }
     let mut out = context.ui.out();
     for edit in &edits {
         if context.ui.json {
             out.json(&json!({ "agent": name, "path": edit.path.to_string_lossy(), "written": !dry_run }))?;
         } else {
             write!(out, "{}", shown(edit))?;
-        }
-        if !dry_run {
-            settings::write(edit)?;
         }
     }
     out.finish()?;

@@ -52,7 +52,7 @@ pub(crate) fn run_inside(context: &Context<'_>, args: Args, denied: &[Need]) -> 
             true => home.find(&directory, &sources)?.ok_or_else(|| Error::NoWorkspace(directory.clone())),
             false => home.find_or_create(&directory, consent, &sources),
         }?;
-        Ok(lookout.over(workspace))
+        Ok(lookout.over(workspace.guarded_by(context.guard())))
     };
     let version = env!("CARGO_PKG_VERSION");
     let desk = Desk { open: &open, patch: &unified, read_only: args.read_only, denied, version };

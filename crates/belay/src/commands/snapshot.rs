@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use belay_session::store::{Algorithm, Cloned};
-use belay_session::{BackendChoice, Cause, Kind, Origin, SnapshotRequest, Taken, Workspace};
+use belay_session::{BackendChoice, Cause, Kind, Origin, Snapshot, SnapshotRequest, Taken, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::{self, Context};
@@ -148,7 +148,7 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Re
     if taken.snapshot.number == 1 {
         say_what_is_left_out(context, workspace, taken)?;
     }
-    warn_of_gaps(context, workspace, taken)
+    warn_of_gaps(context, workspace, &taken.snapshot)
 }
 
 /// How files came into a copy: sharing blocks costs nothing, and copying costs their size.
@@ -174,19 +174,19 @@ fn say_what_is_left_out(context: &Context<'_>, workspace: &Workspace<'_>, taken:
 }
 
 /// Whatever should have been captured and was not is named at once, not when it is missed.
-fn warn_of_gaps(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Result<()> {
+pub(crate) fn warn_of_gaps(context: &Context<'_>, workspace: &Workspace<'_>, snapshot: &Snapshot) -> Result<()> {
     const NAMED_MAX: usize = 5;
-    if !taken.snapshot.is_partial() || context.ui.json {
+    if !snapshot.is_partial() || context.ui.json {
         return Ok(());
     }
-    let id = &taken.snapshot.id;
-    let coverage = workspace.tree(&taken.snapshot)?.coverage(workspace.home().store())?;
+    let id = &snapshot.id;
+    let coverage = workspace.tree(snapshot)?.coverage(workspace.home().store())?;
     let gaps = coverage.gaps.iter().filter(|gap| !gap.kind.is_wanted());
-    context.ui.warn(format_args!("{id} lacks {}:", quantity::count(taken.snapshot.gaps, "path")));
+    context.ui.warn(format_args!("{id} lacks {}:", quantity::count(snapshot.gaps, "path")));
     for gap in gaps.take(NAMED_MAX) {
         context.ui.tell(format_args!("  {}", view::gap(gap)));
     }
-    if taken.snapshot.gaps > NAMED_MAX as u64 {
+    if snapshot.gaps > NAMED_MAX as u64 {
         context.ui.tell(format_args!("  … `belay ls {id}` names all"));
     }
     Ok(())

@@ -168,11 +168,14 @@ fn list(context: &Context<'_>, workspace: &Workspace<'_>, args: &ListArgs) -> Re
     }
     let timeline = workspace.timeline()?;
     let of_type = |snapshot: &&Snapshot| args.kind.as_deref().is_none_or(|kind| snapshot.kind.name() == kind);
-    let mut shown: Vec<&Snapshot> = timeline.snapshots().iter().filter(of_type).collect();
+    let mut shown: Vec<Snapshot> = timeline.snapshots().iter().filter(of_type).cloned().collect();
+    if context.ui.veils {
+        shown.iter_mut().for_each(|snapshot| (snapshot.bytes, snapshot.size_delta) = (0, 0));
+    }
     let hidden = args.limit.map_or(0, |limit| shown.len().saturating_sub(limit));
     shown.drain(..hidden);
     if context.ui.json {
-        let snapshots: Vec<_> = shown.iter().map(|snapshot| view::snapshot_json(snapshot)).collect();
+        let snapshots: Vec<_> = shown.iter().map(view::snapshot_json).collect();
         let path = workspace.path().to_string_lossy();
         return context.ui.print_json(&json!({ "workspace": workspace.id(), "path": path, "snapshots": snapshots }));
     }
@@ -244,9 +247,10 @@ fn footer(timeline: &Timeline, shown: usize) -> String {
     }
 }
 
-fn write_table(out: &mut dyn Write, shown: &[&Snapshot], long: bool, now: Timestamp) -> Result<()> {
+fn write_table(out: &mut dyn Write, shown: &[Snapshot], long: bool, now: Timestamp) -> Result<()> {
     const SHORT: &[&str] = &["ID", "TYPE", "SIZE", "CREATED", "CP", "LABEL", "FOR"];
-    const LONG: &[&str] = &["NUMBER", "ID", "TYPE", "SIZE", "CREATED", "CP", "FILES", "BYTES", "LABEL", "DESCRIPTION"];
+    const LONG: &[&str] =
+        &["NUMBER", "ID", "TYPE", "SIZE", "CREATED", "CP", "FILES", "BYTES", "LABEL", "FOR", "DESCRIPTION"];
     let mut table = Table::new(if long { LONG } else { SHORT });
     for snapshot in shown {
         table.row(if long { long_row(snapshot) } else { short_row(snapshot, now) });
@@ -287,6 +291,7 @@ fn long_row(snapshot: &Snapshot) -> Vec<Cell> {
         quantity::grouped(snapshot.files).into(),
         quantity::size(snapshot.bytes).into(),
         text(snapshot.label.as_deref()),
+        text(asked_for(snapshot).as_deref()),
         text(snapshot.description.as_deref()),
     ]
 }
@@ -311,7 +316,7 @@ fn warn_of_damage(context: &Context<'_>, timeline: &Timeline) {
         context.ui.warn(format_args!("{} is damaged at byte {}: {}", damage.file, damage.offset, damage.detail));
     }
     if !timeline.damage().is_empty() {
-        context.ui.hint("the other snapshots are unharmed; `belay verify --repair` sets the damage aside");
+        context.ui.hint("the other snapshots are unharmed; `belay verify --repair` brings back what is left of it");
     }
 }
 

@@ -37,7 +37,7 @@ Examples:
 
 Letters:
   A  added    D  deleted    M  content changed    T  of another type
-  m  only permissions, attributes or owner changed";
+  P  only permissions, attributes or owner changed";
 
 /// Prints the status.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
@@ -76,7 +76,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let is_all = status.uncaptured.is_empty() && unguarded(&status).is_none();
     write_unprotected(&mut out, &status.unprotected, is_all, lines_max)?;
     write_untrusted(&mut out, workspace.trust())?;
-    write_budget(&mut out, &status.budget)?;
+    // How much a store grows tells somebody who guesses whether it holds what he wrote already.
+    if !context.ui.veils {
+        write_budget(&mut out, &status.budget)?;
+    }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -228,7 +231,8 @@ fn unguarded(status: &Status) -> Option<String> {
     }
     let Some(base) = &status.base else { return Some("nothing yet: there is no snapshot to go back to".to_owned()) };
     let lacking = count(base.gaps, "path");
-    base.is_partial().then(|| format!("all but {lacking} that {0} lacks; `belay ls {0}` names them", base.id))
+    let it = quantity::them(base.gaps);
+    base.is_partial().then(|| format!("all but {lacking} that {0} lacks; `belay ls {0}` names {it}", base.id))
 }
 
 fn write_unguarded(out: &mut Out, status: &Status) -> Result<()> {

@@ -120,6 +120,17 @@ fn line(context: &Context<'_>, workspace: &Workspace<'_>, session: Option<&str>)
     let timeline = workspace.timeline()?;
     let now = workspace.home().now().timestamp();
     let (good, bad, caution) = (style::GOOD, style::BAD, style::CAUTION);
+    // What cannot be written down is not remembered either.
+    workspace.check_writable()?;
+    if workspace.is_rewinding()? {
+        return Ok(format!("{caution}●{caution:#} belay: files are being put back at this moment"));
+    }
+    if let Some(dead) = workspace.interrupted()?.first() {
+        let (kind, when) = (dead.kind.name(), quantity::age(dead.at, now));
+        return Ok(format!(
+            "{bad}●{bad:#} belay: a {kind} was interrupted {when}; the next hook or command finishes it"
+        ));
+    }
     if let Some(missed) = workspace.missed()? {
         let why: String = printable(missed.why.as_bytes()).chars().take(WHY_CHARS_MAX).collect();
         let when = quantity::age(missed.at, now);

@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long)]
     deep: bool,
 
-    /// Store damaged content anew where a workspace still holds it, and set the rest aside
+    /// Bring back lost records, store damaged content anew where a workspace still holds it, and set the rest aside
     #[arg(long)]
     repair: bool,
 }
@@ -148,6 +148,13 @@ fn write_concerned(out: &mut Out, workspace: &Path, concerned: &Concerned<'_>) -
 
 fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Result<()> {
     writeln!(out, "Repaired: {} stored anew from what is left.", count(repaired.healed, "object"))?;
+    if repaired.records_restored > 0 {
+        writeln!(out, "Brought back: {}, as they were.", count(repaired.records_restored, "record"))?;
+    }
+    if repaired.snapshots_found > 0 {
+        let found = count(repaired.snapshots_found, "snapshot");
+        writeln!(out, "Found again: {found}, under new ids and without labels; deleted ones may be among them.")?;
+    }
     if repaired.records_dropped > 0 {
         writeln!(out, "Set aside: {} that cannot be read.", count(repaired.records_dropped, "record"))?;
     }
@@ -187,6 +194,8 @@ fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> 
         "repaired": repaired.map(|repaired| json!({
             "healed": repaired.healed,
             "lost": repaired.lost.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
+            "records_restored": repaired.records_restored,
+            "snapshots_found": repaired.snapshots_found,
             "records_dropped": repaired.records_dropped,
         })),
     })

@@ -60,7 +60,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return Err(Failure::not_found("nobody says where your home is").untouched().hint("set HOME"));
     }
     let confines = workspace.as_ref().is_none_or(|here| here.confinement_engine() != ConfinementEngine::None);
-    let why = match asked(&args, &directory) {
+    let asked = asked(&args, &directory);
+    let taken_for = asked.name();
+    let why = match asked {
         Asked::Other(subject) => profile.why(&subject),
         Asked::Path(path) => {
             let at = workspace.as_ref().map_or(directory.as_path(), |workspace| workspace.path());
@@ -75,14 +77,15 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     };
     if context.ui.json {
         context.ui.print_json(&json!({
-            "subject": args.what, "profile": profile.name, "decision": why.decision, "rule": why.rule,
+            "subject": args.what, "taken_for": taken_for, "profile": profile.name, "decision": why.decision, "rule": why.rule,
             "origin": why.origin, "instead": why.instead, "closed": why.closed,
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let printable = |text: &str| escape::printable(text.as_bytes());
+    let printable = escape::harmless;
     let mut out = context.ui.out();
-    writeln!(out, "{}: {}", printable(&args.what), printable(&why.decision))?;
+    let kind = if taken_for == "path" { String::new() } else { format!(" ({taken_for})") };
+    writeln!(out, "{}{kind}: {}", printable(&args.what), printable(&why.decision))?;
     match &why.origin {
         Some(origin) => writeln!(out, "  rule: {} (profile {})", printable(&why.rule), printable(origin))?,
         None => writeln!(out, "  rule: {}", printable(&why.rule))?,
@@ -94,6 +97,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         writeln!(out, "  stays closed: {}", printable(closed))?;
     }
     out.finish()?;
+    let is_said = args.path || args.host || args.call;
+    if !is_said && is_a_guess(&args.what, taken_for) {
+        context.ui.hint(format_args!("taken for a {taken_for}; --path, --host or --call says what is meant"));
+    }
     if !confines {
         context.ui.hint("isolation.engine is \"none\": a run is confined only with --isolation jail");
     }
@@ -103,6 +110,27 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 enum Asked {
     Path(PathBuf),
     Other(Subject),
+}
+
+impl Asked {
+    fn name(&self) -> &'static str {
+        match self {
+            Asked::Path(_) => "path",
+            Asked::Other(Subject::Host(_)) => "host",
+            Asked::Other(Subject::Call(_)) => "system call",
+            Asked::Other(Subject::Variable(_)) => "variable",
+        }
+    }
+}
+
+/// Whether a name could as well be another thing than it was taken for.
+fn is_a_guess(what: &str, taken_for: &str) -> bool {
+    match taken_for {
+        "path" => !what.contains('/') && denied_call(what).is_some(),
+        "host" => !what.contains("://"),
+        "system call" => denied_call(what).is_none(),
+        _ => false,
+    }
 }
 
 fn asked(args: &Args, directory: &std::path::Path) -> Asked {

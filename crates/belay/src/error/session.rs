@@ -55,7 +55,9 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ConfigKey { .. }
         | Error::ConfigValue { .. } => Kind::Usage,
         Error::RunInterrupted => Kind::Interrupted,
-        Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::TooNew { .. } => Kind::Damaged,
+        Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::LostTimeline { .. } | Error::TooNew { .. } => {
+            Kind::Damaged
+        }
         Error::Journal(JournalError::Query(_) | JournalError::Form(_)) => Kind::Usage,
         Error::Journal(JournalError::Missing(_)) => Kind::NotFound,
         Error::Journal(JournalError::Row { .. } | JournalError::Schema(_)) => Kind::Damaged,
@@ -95,6 +97,7 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::HomeInWorkspace { .. } | Error::WorkspaceInHome { .. } => {
             failure.hint("set BELAY_HOME to a directory outside, or choose a smaller workspace with -C")
         }
+        Error::KeptFrom { .. } => failure.hint("whoever started the run can do it"),
         Error::InsideHome { .. } => failure.hint("name a directory somewhere else"),
         Error::UnknownSnapshot { name, nearest } if !nearest.is_empty() => {
             let failure = failure.nearest(nearest);
@@ -167,6 +170,10 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
             failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")
         }
+        Error::LostTimeline { .. } => {
+            failure.hint("`belay verify --repair` brings back what is left of it; until then nothing is taken or freed")
+        }
+        Error::Forgotten(_) => failure.hint("begin again: `belay snapshot` makes the directory a workspace once more"),
         Error::Exists(_) => failure.hint("name another file, or add --force to overwrite it"),
         Error::Archive { why, .. } if why.starts_with("it holds more than") => {
             failure.hint("raise snapshots.max_entries or snapshots.max_bytes if you trust it")

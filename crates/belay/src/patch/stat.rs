@@ -82,7 +82,8 @@ fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {
             Weight::Lines { added: lines(&after), removed: lines(&before) }
         }
         Contents::Text(before, after) if before != after => {
-            let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&before[..], &after[..]);
+            let (before, after) = apart(&before, &after);
+            let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
             let tally = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count() as u64;
             Weight::Lines { added: tally(ChangeTag::Insert), removed: tally(ChangeTag::Delete) }
         }
@@ -90,6 +91,17 @@ fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {
         Contents::Binary => Weight::Note(format!("binary, {}", sizes(change))),
         Contents::Large => Weight::Note(sizes(change)),
     })
+}
+
+/// Two texts without the lines that both begin with, and those that both end with: most of a file that was edited.
+fn apart<'a>(before: &'a [u8], after: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let head = before[..same].iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (before, after) = (&before[head..], &after[head..]);
+    let same = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
+    // The first of the lines at the end may be the rest of one that differs.
+    let tail = before[before.len() - same..].iter().position(|byte| *byte == b'\n').map_or(0, |end| same - end - 1);
+    (&before[..before.len() - tail], &after[..after.len() - tail])
 }
 
 fn lines(text: &[u8]) -> u64 {
@@ -129,4 +141,38 @@ fn write_row(out: &mut dyn Write, change: &Change, weight: &Weight, width: usize
     }
     let separator = if notes.is_empty() || matches!(weight, Weight::Note(_)) { "" } else { " " };
     Ok(writeln!(out, "{separator}{}", notes.join(", "))?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(before: &[u8], after: &[u8]) -> (usize, usize) {
+        let diff = TextDiff::configure().diff_lines(before, after);
+        let tally = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
+        (tally(ChangeTag::Insert), tally(ChangeTag::Delete))
+    }
+
+    #[test]
+    fn what_both_begin_and_end_with_does_not_count() {
+        let texts: [&[u8]; 12] = [
+            b"",
+            b"a",
+            b"a\n",
+            b"a\nb",
+            b"a\nb\n",
+            b"b\n",
+            b"a\nx\nb\n",
+            b"xa\nb\n",
+            b"a\na\na\n",
+            b"a\r\nb\n",
+            b"\n\n",
+            b"a\nb\na\nb\n",
+        ];
+        for (before, after) in texts.iter().flat_map(|before| texts.iter().map(move |after| (before, after))) {
+            let (left, right) = apart(before, after);
+            assert_eq!(counted(left, right), counted(before, after), "{before:?} {after:?}");
+        }
+        assert_eq!(apart(b"one\ntwo\nthree\n", b"one\n2\nthree\n"), (&b"two\n"[..], &b"2\n"[..]));
+    }
 }

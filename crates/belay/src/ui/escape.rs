@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use belay_session::is_invisible;
 use serde_json::{Map, Value};
 
 /// A name or path as one line of text, reversible: a literal backslash is doubled, everything unprintable escaped.
@@ -14,6 +15,12 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
         }
     }
     out
+}
+
+/// The same for a text of ours, in which backslashes stand for themselves as long as nothing must be escaped.
+pub(crate) fn harmless(text: &str) -> String {
+    let is_shown = |c: char| !c.is_control() && !is_invisible(c);
+    if text.chars().all(is_shown) { text.to_owned() } else { printable(text.as_bytes()) }
 }
 
 fn push_char(out: &mut String, c: char) {
@@ -30,13 +37,6 @@ fn push_char(out: &mut String, c: char) {
         }
         c => out.push(c),
     }
-}
-
-/// Characters that take no room or reorder their neighbours, so that two different names could look alike.
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// A line of a file as it may be shown on a terminal: tabs stay, other control characters become visible.

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice, StripStream};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::{Failure, Result};
 
@@ -14,6 +15,7 @@ pub(crate) struct Out {
     stream: Box<dyn Write>,
     child: Option<Child>,
     is_terminal: bool,
+    veils: bool,
 }
 
 impl Out {
@@ -21,7 +23,7 @@ impl Out {
     pub(crate) fn plain(color: ColorChoice) -> Out {
         let stdout = io::stdout();
         let (is_terminal, choice) = (stdout.is_terminal(), resolve(color, &stdout));
-        Out { stream: buffered(stdout.lock(), choice), child: None, is_terminal }
+        Out { stream: buffered(stdout.lock(), choice), child: None, is_terminal, veils: false }
     }
 
     /// A pager, or standard output if the pager cannot be started.
@@ -29,10 +31,16 @@ impl Out {
         match spawn(command) {
             Ok((child, stdin)) => {
                 let stream = buffered(stdin, resolve(color, &io::stdout()));
-                Out { stream, child: Some(child), is_terminal: true }
+                Out { stream, child: Some(child), is_terminal: true, veils: false }
             }
             Err(_) => Out::plain(color),
         }
+    }
+
+    /// The same without what tells something of a whole tree.
+    pub(super) fn veiling(mut self, veils: bool) -> Out {
+        self.veils = veils;
+        self
     }
 
     /// Whether a person reads this on a terminal, directly or in a pager.
@@ -42,7 +50,14 @@ impl Out {
 
     /// Writes one JSON document and ends the line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
-        serde_json::to_writer(&mut *self, value).map_err(|error| Failure::output(error.into()))?;
+        let written = match self.veils {
+            true => serde_json::to_value(value).and_then(|mut value| {
+                veil(&mut value);
+                serde_json::to_writer(&mut *self, &value)
+            }),
+            false => serde_json::to_writer(&mut *self, value),
+        };
+        written.map_err(|error| Failure::output(error.into()))?;
         writeln!(self).map_err(Failure::output)
     }
 
@@ -76,6 +91,22 @@ impl Write for Out {
 
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
+    }
+}
+
+/// Takes away what the snapshots in a document tell of all that they hold, be it hidden from whoever reads this or not.
+fn veil(value: &mut Value) {
+    match value {
+        Value::Array(values) => values.iter_mut().for_each(veil),
+        Value::Object(object) => {
+            if ["root", "manifest", "size_delta"].iter().all(|key| object.contains_key(*key)) {
+                ["root", "manifest", "size_delta", "bytes"].iter().for_each(|key| drop(object.remove(*key)));
+            }
+            // A store that holds some content already does not grow when somebody who guesses it writes it.
+            object.remove("budget");
+            object.values_mut().for_each(veil);
+        }
+        _ => {}
     }
 }
 

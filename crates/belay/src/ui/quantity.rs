@@ -51,6 +51,11 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
     format!("{} {plural}", grouped(number))
 }
 
+/// What so many things are called when they are spoken of again.
+pub(crate) fn them(number: u64) -> &'static str {
+    if number == 1 { "it" } else { "them" }
+}
+
 /// A number with thousands set apart, as in `32,900`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();

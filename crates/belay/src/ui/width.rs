@@ -28,6 +28,11 @@ pub(crate) fn prose(text: &str, indent: usize) -> String {
     }
 }
 
+/// The same behind a word that is styled, and so has more characters than columns; without that word.
+pub(crate) fn behind(lead: &str, text: &str, indent: usize) -> String {
+    prose(&format!("{lead}{text}"), indent).split_off(lead.len())
+}
+
 /// Text behind something that stands before its first line alone, on so many columns.
 pub(crate) fn hang(lead: &str, text: &str, columns: usize) -> String {
     let indent = lead.width();

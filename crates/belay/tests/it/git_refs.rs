@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use belay_testkit::{git, hostile, is_root, linked_worktree, repository, skip, unborn_repository};
+use belay_testkit::{Ignore, diff_worlds, git, hostile, is_root, linked_worktree, repository, skip, unborn_repository};
 use serde_json::{Value, json};
 
 use crate::mcp_client::Client;
@@ -454,4 +454,31 @@ fn nothing_that_a_hostile_repository_names_is_run_or_reached() {
     std::fs::write(config, "[core]\n\trepositoryformatversion = 0\n").expect("a configuration");
     said(enemy.path(), &["fsck", "--no-dangling"]);
     enemy.canaries_untouched();
+}
+
+#[test]
+fn a_restore_of_what_is_tracked_though_ignored_is_undone_to_the_last_file() {
+    let mut world = World::new();
+    let path = world.workspace.path().to_owned();
+    repository(&path);
+    world.workspace.file(".gitignore", "*.log\ndist/\nbuild/\n").file("a.txt", "v1\n");
+    world.workspace.file("kept.log", "1\n").file("dist/app [1].js", "1\n").file("build/deep/x", "1\n");
+    said(&path, &["add", "-f", "."]);
+    said(&path, &["commit", "-qm", "all"]);
+    let mut client = client(&world);
+    client.ok("snapshot_create", json!({"name": "s1"}));
+    world.workspace.remove("kept.log").remove("dist").remove("build").file("a.txt", "v2\n").file("own.log", "mine\n");
+    world.workspace.file("build/mine", "mine\n");
+    let before = world.workspace.walk();
+    let (text, _) = client.ok("snapshot_restore", json!({"name": "s1"}));
+    for (file, content) in
+        [("kept.log", "1\n"), ("dist/app [1].js", "1\n"), ("build/deep/x", "1\n"), ("own.log", "mine\n")]
+    {
+        assert_eq!(world.read(file), content, "{text}");
+    }
+    client.ok("belay_undo", json!({}));
+    let ignore = Ignore { mtime: true, directory_mtime: true, ..Ignore::default() };
+    assert_eq!(diff_worlds(&before, &world.workspace.walk(), ignore), Vec::<String>::new());
+    world.ok(&["redo", "-y", "-q"]);
+    assert_eq!(world.read("build/deep/x"), "1\n");
 }

@@ -65,6 +65,10 @@ fn turns_and_tool_calls_can_be_named_blamed_and_undone_without_a_run() {
     assert_eq!(blame[1]["by"][0]["prompt"], json!("add a second line"));
     let log = world.ok(&["log"]);
     assert!(log.contains("#3 Bash 'rm mine.txt; exit 3'") && log.contains("D mine.txt"), "{log}");
+    let places: Vec<_> = ["@turn-1", "#1 Bash", "@turn-2", "#2 Bash", "#3 Bash"].map(|what| log.find(what)).to_vec();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "in the order in which it happened: {log}");
+    let long = world.ok(&["snapshots", "--long"]);
+    assert!(long.contains(" FOR ") && long.contains("@turn-2 make a mess"), "{long}");
 
     world.ok(&["undo", "@turn-2", "-y"]);
     assert_eq!(world.read("a.txt"), "one\ntwo\n");

@@ -68,6 +68,30 @@ fn a_killed_rollback_is_finished_or_reversed_by_the_next_command() {
 }
 
 #[test]
+fn a_killed_export_leaves_nothing_behind() {
+    let mut world = World::new();
+    fill(&world, "good");
+    world.workspace.file("large", noise(6_000_000));
+    world.ok(&["snapshot"]);
+    let out = world.workspace.outside().join("out");
+    std::fs::create_dir(&out).unwrap();
+    let file = out.join("x.tar.gz");
+    let mut killed = 0;
+    for round in 0..KILLS {
+        let mut export = world.command(&["export", "@latest", file.to_str().unwrap(), "--force"]);
+        let mut child = export.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("belay starts");
+        std::thread::sleep(Duration::from_millis(u64::from(round * 15)));
+        child.kill().expect("it can be killed");
+        killed += u32::from(child.wait().expect("it ends").code().is_none());
+        let names: Vec<_> = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert!(names.iter().all(|name| name == "x.tar.gz"), "after {round}: {names:?}");
+    }
+    assert!(killed > 2, "{killed} were killed before they ended");
+    world.ok(&["export", "@latest", file.to_str().unwrap(), "--force"]);
+    assert!(Command::new("tar").arg("-tzf").arg(&file).stdout(Stdio::null()).status().unwrap().success());
+}
+
+#[test]
 fn a_killed_snapshot_of_any_backend_is_not_there_and_leaves_nothing() {
     let mut world = World::new();
     fill(&world, "good");

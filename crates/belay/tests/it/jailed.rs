@@ -362,16 +362,25 @@ fn every_decision_names_its_rule() {
     assert_snapshot!(world.belay(&["why", "unshare"]), @"
     exit 0
     --- stdout
-    unshare: refused
+    unshare (system call): refused
       rule: a namespace inside would bring privileges back
     ");
     assert_snapshot!(world.belay(&["why", "example.com", "--profile", "strict"]), @r#"
     exit 0
     --- stdout
-    example.com: not reachable
+    example.com (host): not reachable
       rule: there is no network (profile strict)
       otherwise with: a profile whose network.mode is "shared"
+    --- stderr
+    hint: taken for a host; --path, --host or --call says what is meant
     "#);
+    // A name that could be several things is answered as one of them, which is said.
+    world.workspace.file("mount", "");
+    let mount = world.belay(&["why", "mount"]);
+    assert!(mount.stdout.starts_with("mount: can be written") && mount.stderr.contains("taken for a path"), "{mount}");
+    assert!(world.ok(&["why", "mount", "--call"]).starts_with("mount (system call): refused"));
+    let nothing = world.belay(&["why", "nothing-like-it"]);
+    assert!(nothing.stderr.contains("taken for a system call; --path"), "{nothing}");
     let store = world.workspace.home().join("store");
     let why = world.json(&["why", store.to_str().unwrap()]);
     assert_eq!(why["decision"], "hidden");

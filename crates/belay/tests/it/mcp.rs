@@ -309,3 +309,106 @@ fn calls_are_recorded_with_the_run_or_conversation_that_they_belong_to() {
     assert_eq!(ran.code, 0, "{ran}");
     world.belay(&["stop", "--helper"]);
 }
+
+#[test]
+fn a_history_that_is_forgotten_beside_an_open_server_begins_anew_and_nothing_else_is_harmed() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let mut client = client(&world);
+    client.ok("snapshots_create", json!({"name": "before"}));
+    let here = world.workspace.path().to_string_lossy().into_owned();
+    world.ok(&["workspaces", "rm", "--existing", "-y", &here]);
+    world.workspace.file("a.txt", "two\n");
+    client.ok("snapshots_create", json!({"name": "after"}));
+    let (_, list) = client.ok("snapshots_list", json!({}));
+    assert_eq!((&list["total"], &list["checkpoints"][0]["name"]), (&json!(1), &json!("after")));
+    assert_eq!(world.ok(&["cat", "after", "a.txt"]), "two\n", "what a tool says it took is there for everybody");
+    let other = world.workspace.outside().join("other");
+    std::fs::create_dir(&other).unwrap();
+    world.ok(&["-C", &other.to_string_lossy(), "snapshot"]);
+    assert_eq!(world.belay(&["verify"]).code, 0);
+}
+
+#[test]
+fn a_history_that_is_forgotten_again_and_again_while_snapshots_are_taken_loses_none_that_was_reported() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let here = world.workspace.path().to_string_lossy().into_owned();
+    let mut client = client(&world);
+    for round in 0..15 {
+        let ids: Vec<u64> = (0..4)
+            .map(|at| {
+                let arguments = json!({"name": format!("r{round}-{at}")});
+                client.request("tools/call", json!({"name": "snapshots_create", "arguments": arguments}))
+            })
+            .collect();
+        world.belay(&["workspaces", "rm", "--existing", "-y", &here]);
+        ids.into_iter().for_each(|id| drop(client.answer(id)));
+        let (_, last) = client.ok("snapshots_create", json!({"name": format!("last-{round}")}));
+        let found = world.json(&["snapshots"]);
+        let ids: Vec<&Value> = found["snapshots"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
+        assert!(ids.contains(&&last["id"]), "{last} is not in {found}");
+        world.ok(&["workspaces", "rm", "--existing", "-y", &here]);
+    }
+    let other = world.workspace.outside().join("other");
+    std::fs::create_dir(&other).unwrap();
+    world.ok(&["-C", &other.to_string_lossy(), "snapshot"]);
+    assert_eq!(world.belay(&["verify"]).code, 0);
+}
+
+#[test]
+fn of_what_is_left_out_nothing_is_claimed() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n").file("secret/key", "1\n");
+    world.snapshot();
+    world.ok(&["config", "set", "snapshots.exclude.additional", "[\"secret/\"]"]);
+    let mut client = client(&world);
+    client.ok("snapshots_create", json!({"name": "without"}));
+    world.workspace.file("secret/key", "2\n").file("secret/new", "new\n");
+    let (text, history) = client.ok("snapshots_history", json!({"path": "secret/key"}));
+    let states: Vec<&str> = history["versions"].as_array().unwrap().iter().map(|one| word(&one["status"])).collect();
+    assert_eq!(states, ["new"], "what was not captured was not deleted: {text}");
+    assert_eq!(history["not_captured"], json!(["cp-10"]), "{text}");
+    assert!(text.contains("not captured, though it was there: cp-10"), "{text}");
+    for path in ["secret/key", "secret/new", "secret"] {
+        let refused = client.refused("snapshots_revert", json!({"path": path, "checkpoint": "without"}));
+        assert!(refused.starts_with(&format!("{path} was not captured in cp-10; nothing was changed")), "{refused}");
+    }
+    assert_eq!((world.read("secret/key").as_str(), world.read("secret/new").as_str()), ("2\n", "new\n"));
+    let table = world.ok(&["history", "secret/key"]);
+    assert!(table.contains("not captured") && !table.contains("deleted"), "{table}");
+}
+
+#[test]
+fn a_snapshot_that_lacks_something_says_so_whichever_tool_took_it() {
+    let world = World::new();
+    world.workspace.file("a.txt", "one\n").file("big", crate::world::noise(200_000));
+    std::fs::write(world.workspace.home().join("config.toml"), "snapshots.max_bytes = 100000\n").unwrap();
+    let mut client = client(&world);
+    for tool in ["snapshots_create", "snapshot_create"] {
+        let (text, data) = client.ok(tool, json!({"name": tool}));
+        assert!(text.contains("it lacks 1 path") && text.contains("big (over a limit"), "{tool}: {text}");
+        assert_eq!(data["missing"], json!(1), "{tool}: {data}");
+    }
+}
+
+#[test]
+fn reverts_that_come_side_by_side_are_all_carried_out() {
+    let world = World::new();
+    let names: Vec<String> = (0..12).map(|number| format!("file{number}")).collect();
+    for name in &names {
+        world.workspace.file(name, "good\n");
+    }
+    let mut client = client(&world);
+    client.ok("snapshots_create", json!({"name": "good"}));
+    for name in &names {
+        world.workspace.file(name, "bad\n");
+    }
+    let call = |name: &String| json!({"name": "snapshots_revert", "arguments": {"path": name}});
+    let ids: Vec<u64> = names.iter().map(|name| client.request("tools/call", call(name))).collect();
+    for id in ids {
+        let answer = client.answer(id);
+        assert_eq!(answer["result"]["isError"], json!(false), "{answer}");
+    }
+    assert!(names.iter().all(|name| world.read(name) == "good\n"));
+}

@@ -62,9 +62,16 @@ fn garbage_huge_lines_and_wrong_shapes_do_no_harm() {
     ] {
         client.refused(tool, arguments);
     }
-    let answer = client.ask("tools/call", json!({"name": "snapshots_list", "arguments": [1]}));
-    assert!(!answer["error"].is_null() || answer["result"]["isError"] == json!(true), "{answer}");
-    assert_eq!(client.ask("nobody/knows", json!({}))["error"]["code"], json!(-32601));
+    for (method, params, code) in [
+        ("tools/call", json!({"name": "snapshots_list", "arguments": [1]}), -32602),
+        ("tools/call", json!({"name": 7}), -32602),
+        ("tools/call", json!({}), -32602),
+        ("tools/call", json!({"name": "nobody"}), -32602),
+        ("nobody/knows", json!({}), -32601),
+    ] {
+        let answer = client.ask(method, params);
+        assert_eq!(answer["error"]["code"], json!(code), "{method}: {answer}");
+    }
     assert_eq!(client.ok("snapshots_list", json!({})).1["total"], json!(1), "nothing came, nothing went");
     assert!(client.end().1);
 }

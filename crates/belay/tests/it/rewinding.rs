@@ -25,7 +25,7 @@ fn a_whole_day_snapshot_wreck_status_rollback_undo_redo() {
       A DONE.md
       M current (link releases/1 → /etc)
       D data/customers.db
-      m deploy.sh (mode 0755 → 0777)
+      P deploy.sh (mode 0755 → 0777)
       M src/price.py
       T tests (directory → file, mode 0755 → 0644)
     Protected  everything

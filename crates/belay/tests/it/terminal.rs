@@ -43,6 +43,20 @@ fn a_rollback_goes_ahead_when_told_so() {
 }
 
 #[test]
+fn errors_and_hints_break_between_words_at_the_width_of_the_terminal() {
+    let world = changed();
+    let program = env!("CARGO_BIN_EXE_belay");
+    let words = format!(
+        "--version; stty rows 24 cols 50; {program} --color never diff no-such-snapshot; {program} --color never run -- true"
+    );
+    let Some(text) = on_terminal(&world, &words, "") else { return };
+    assert!(text.contains("hint: ") && text.contains("error: "), "{text}");
+    let (_, said) = text.split_once("error: ").expect("it fails");
+    let long = said.lines().find(|line| line.trim_end().chars().count() > 50 && line.trim().contains(' '));
+    assert_eq!(long, None, "{text}");
+}
+
+#[test]
 fn a_diff_is_coloured() {
     let world = changed();
     let Some(text) = on_terminal(&world, "diff", "") else { return };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::mcp_client::Client;
-use crate::running::{records, until};
+use crate::running::{is_alive, records, until};
 use crate::world::World;
 
 #[test]
@@ -83,8 +83,41 @@ fn a_watch_names_the_command_that_changed_a_file_where_the_kernel_names_its_proc
     }
     let log = world.ok(&["log"]);
     assert!(log.contains("by a stranger") && log.contains("A made"), "{log}");
+    assert!(!log.contains("end not seen"), "nobody watches for it: {log}");
+    let (stranger, last) = (log.find("by a stranger"), log.find("final"));
+    assert!(stranger < last && !log.contains("  * "), "the last snapshot is nobody's but the watch's: {log}");
     assert!(world.ok(&["changes"]).contains("#1 sh -c"));
     assert!(world.ok(&["blame", "made"]).contains("#1 sh -c"));
+}
+
+/// The process that supervises the only run.
+fn supervisor(world: &World) -> u32 {
+    records(world)[0]["supervisor"]["pid"].as_u64().unwrap() as u32
+}
+
+#[test]
+fn a_watch_ends_when_its_directory_is_removed() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["watch", "-q", "--detach"]);
+    let pid = supervisor(&world);
+    std::fs::remove_dir_all(world.workspace.path()).unwrap();
+    until("the watch has ended", || !is_alive(pid));
+    let run = records(&world).remove(0);
+    assert_eq!((run["state"].as_str(), run["because"].as_str()), (Some("ended"), Some("its directory was removed")));
+    assert!(run["final_snapshot"].is_null(), "nothing is taken of what is gone: {run}");
+}
+
+#[test]
+fn whoever_supervises_what_nobody_can_find_any_more_ends_and_leaves_nothing() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["run", "-q", "--isolation", "none", "--detach", "--", "sleep", "600"]);
+    let run = records(&world).remove(0);
+    let (pid, child) = (supervisor(&world), run["child"]["pid"].as_u64().unwrap() as u32);
+    std::fs::remove_dir_all(world.workspace.home()).unwrap();
+    until("the supervisor has ended", || !is_alive(pid) && !is_alive(child));
+    assert!(!world.workspace.home().exists());
 }
 
 #[test]

@@ -2,14 +2,15 @@
 //!
 //! They hold what git sees. A complete snapshot of the same moment goes into belay's store, where no agent reaches it.
 
-use belay_session::store::MtimePolicy;
+use belay_session::store::{Left, LeftReason, MtimePolicy};
 use belay_session::{
     CommitRequest, Committed, Error as SessionError, Goal, RewindRequest, SNAPSHOT_REFS, SnapshotRequest,
 };
 use serde_json::json;
 
 use super::super::Call;
-use super::super::way_back::with_left;
+use super::super::checkpoint::with_gaps;
+use super::super::way_back::{rewind, with_left};
 use super::{Row, changed_files, on_one_line, restored};
 use crate::error::Result;
 use crate::reply::Reply;
@@ -44,7 +45,7 @@ pub(super) fn create(call: &Call<'_>, name: &str) -> Result<Reply> {
         "ref": format!("{SNAPSHOT_REFS}{name}"),
     });
     let text = with_lost(format!("snapshot {name} created: {hash}"), &mut data, &committed);
-    Ok(Reply::new(text, data))
+    Ok(with_gaps(call, Reply::new(text, data), &taken.snapshot))
 }
 
 /// Says what the commit should hold and does not.
@@ -87,11 +88,13 @@ pub(super) fn restore(call: &Call<'_>, name: &str) -> Result<Reply> {
     // What git ignores, and so what was built, is not in it: old times would say that it is up to date.
     let mtime = Some(MtimePolicy::Fresh);
     let request = RewindRequest { goal: Goal::To(Some(target.id)), paths: Vec::new(), mtime };
-    let outcome = call.workspace.rewind(&request, call.work, &mut |_| {})?;
+    let outcome = rewind(call, &request)?;
     let files = changed_files(call, &outcome)?;
     let safety = outcome.safety.as_ref().map(|safety| &safety.id);
     let mut reply = restored(name, &files, json!({ "changed": outcome.changed, "safety": safety }));
-    reply.text = with_left(reply.text, &mut reply.data, &outcome.left);
+    // What git cannot hold was said when the commit was made.
+    let left: Vec<Left> = outcome.left.into_iter().filter(|left| left.reason != LeftReason::NotCaptured).collect();
+    reply.text = with_left(reply.text, &mut reply.data, &left);
     Ok(reply)
 }
 

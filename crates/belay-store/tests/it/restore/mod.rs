@@ -12,3 +12,4 @@ mod links;
 mod retype;
 mod rights;
 mod share;
+mod spared;

@@ -37,7 +37,7 @@ fn comments_order_and_spaces_of_others_stay() {
         assert!(with.contains(piece), "{piece} is gone: {with}");
     }
     assert_eq!(get(&with, &["hooks", "Stop"]).unwrap().unwrap().as_array().unwrap().len(), 2);
-    let back = retain(&with, &["hooks", "Stop"], &|one| !one.to_string().contains("belay")).unwrap();
+    let back = remove(&with, &["hooks", "Stop", "1"]).unwrap();
     assert_eq!(get(&back, &[]).unwrap(), get(FULL, &[]).unwrap());
     assert!(back.contains("// loud"), "{back}");
 }
@@ -86,4 +86,33 @@ fn what_is_no_json_is_named_by_its_line() {
     }
     assert!(set("[]", &["a"], &json!(1)).is_err() && push("{\"a\": 1}", &["a"], &json!(1)).is_err());
     assert!(parse(&"[".repeat(10_000)).is_err());
+}
+
+#[test]
+fn what_goes_takes_no_remark_and_nothing_behind_one_with_it() {
+    for (text, gone, left) in [
+        ("{ // c\n  \"a\": 1 }", "a", "{ // c\n }"),
+        ("{\n  // c\n  \"a\": 1, \"b\": 2\n}\n", "a", "{\n  // c\n \"b\": 2\n}\n"),
+        ("{ \"a\": 1, // c\n  \"b\": 2 }", "b", "{ \"a\": 1 // c\n }"),
+        ("{\n  \"a\": 1 /* c */, // d\n  \"b\": 2\n}", "a", "{\n /* c */ // d\n  \"b\": 2\n}"),
+        ("{\n  \"a\": 1, // c\n  \"b\": 2, // d\n}\n", "b", "{\n  \"a\": 1, // c\n // d\n}\n"),
+        ("{\r\n  \"a\": 1,\r\n  \"b\": 2\r\n}\r\n", "b", "{\r\n  \"a\": 1\r\n}\r\n"),
+        ("{\n  \"a\": 1\n  // c\n  ,\n  \"b\": 2\n}\n", "a", "{\n  // c\n  \n  \"b\": 2\n}\n"),
+        ("{\"a\": [1, {\"x\": 2}, 3]}", "b", "{\"a\": [1, {\"x\": 2}, 3]}"),
+    ] {
+        let now = remove(text, &[gone]).unwrap();
+        assert_eq!(now, left, "{text}");
+        let mut expected = get(text, &[]).unwrap().unwrap();
+        expected.as_object_mut().unwrap().remove(gone);
+        assert_eq!(get(&now, &[]).unwrap(), Some(expected), "{text}");
+    }
+    assert_eq!(remove("{\"a\": [1, {\"x\": [2, 3]}]}", &["a", "1", "x", "0"]).unwrap(), "{\"a\": [1, {\"x\": [ 3]}]}");
+}
+
+#[test]
+fn pieces_are_all_that_a_text_says_and_no_blank_between() {
+    let said = pieces("{ // c \n \"a b, c\": [1,2,],/*x*/}\n").unwrap();
+    assert_eq!(said, ["{", "// c", "\"a b, c\"", ":", "[", "1", "2", "]", "/*x*/", "}"]);
+    assert_ne!(pieces("{\"a\": \"x y\"}").unwrap(), pieces("{\"a\": \"xy\"}").unwrap());
+    assert!(is_bare("{\"a\": { }}", &["a"]).unwrap() && !is_bare("{\"a\": { /**/ }}", &["a"]).unwrap());
 }

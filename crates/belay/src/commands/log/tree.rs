@@ -39,7 +39,9 @@ pub(super) fn print(
     scope: &Scope,
 ) -> Result<()> {
     let at_start = run.protection.as_ref().filter(|_| !args.all).map(|protection| protection.degraded.as_slice());
-    let tree = Tree { is_live: run.is_live(), ..Tree::read(journal, args, scope, at_start.unwrap_or_default())? };
+    // What a watch or a conversation tells of are commands beside each other, and nothing that happened lies in one of them.
+    let about = (at_start.unwrap_or_default(), run.child.is_some());
+    let tree = Tree { is_live: run.is_live(), is_watch: run.is_watch(), ..Tree::read(journal, args, scope, about)? };
     let mut out = context.ui.paged();
     let (heading, dim) = (style::HEADING, style::DIM);
     let when = quantity::moment(run.created_at);
@@ -77,6 +79,8 @@ struct Tree {
     beneath: BTreeMap<Option<u64>, Vec<Item>>,
     deeds: BTreeMap<Option<u64>, Deeds>,
     is_live: bool,
+    /// Whether its commands are those of strangers, whose ends nobody sees.
+    is_watch: bool,
     /// The safety snapshots of what was taken back while it was recorded.
     rewound: HashSet<String>,
 }
@@ -107,7 +111,7 @@ type Refusal = (Option<u64>, Option<Raw>);
 
 impl Tree {
     /// The tree without what was weaker from the start: `belay show` tells that.
-    fn read(journal: &Reader, args: &Args, scope: &Scope, at_start: &[Degraded]) -> Result<Tree> {
+    fn read(journal: &Reader, args: &Args, scope: &Scope, (at_start, has_root): (&[Degraded], bool)) -> Result<Tree> {
         let failed = belay_session::Error::from;
         let commands = journal.commands().map_err(failed)?;
         let commands: BTreeMap<u64, Command> = commands.into_iter().map(|one| (one.exec.command, one)).collect();
@@ -116,6 +120,7 @@ impl Tree {
             beneath: BTreeMap::new(),
             deeds: BTreeMap::new(),
             is_live: false,
+            is_watch: false,
             rewound: HashSet::new(),
         };
         tree.commands.retain(|number, _| scope.has(Some(*number)));
@@ -124,7 +129,7 @@ impl Tree {
             let item = Item { seq: command.seq, what: Shown::Command(*number) };
             tree.beneath.entry(parent).or_default().push(item);
         }
-        tree.add_notes(journal, scope, at_start)?;
+        tree.add_notes(journal, scope, at_start, has_root)?;
         if !args.no_files {
             let became = past::became(tree.commands.values());
             let deeds = &mut tree.deeds;
@@ -140,9 +145,9 @@ impl Tree {
         Ok(tree)
     }
 
-    /// A snapshot stands beneath the command that asked for it, all else beneath the first command.
-    fn add_notes(&mut self, journal: &Reader, scope: &Scope, at_start: &[Degraded]) -> Result<()> {
-        let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none());
+    /// A snapshot stands beneath the command that asked for it, all else beneath the first command if that is the run's.
+    fn add_notes(&mut self, journal: &Reader, scope: &Scope, at_start: &[Degraded], has_root: bool) -> Result<()> {
+        let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none() && has_root);
         let mut seq = 0;
         let mut refused: HashMap<Refusal, (Denied, Option<u64>, usize)> = HashMap::new();
         loop {
@@ -244,7 +249,12 @@ impl Tree {
             }
         }
         if self.deeds.get(&None).is_some_and(|deeds| deeds.count() > 0) {
-            writeln!(out, "by nobody in the run, or nobody can tell:")?;
+            let whose = if self.is_watch {
+                "by programs that nobody can name:"
+            } else {
+                "by nobody in the run, or nobody can tell:"
+            };
+            writeln!(out, "{whose}")?;
             self.write_files(out, "", None, args)?;
         }
         Ok(())
@@ -294,6 +304,7 @@ impl Tree {
         let line = past::command_line(&command.exec.argv, width::rest(indent.len() + AROUND_COMMAND));
         write!(out, "{indent}{id}#{number}{id:#} {line}  ")?;
         match command.ended {
+            None if self.is_watch => {}
             None if self.is_live => write!(out, "{dim}still runs{dim:#}")?,
             None => write!(out, "{dim}(end not seen){dim:#}")?,
             Some(Ended::Code(0)) => {}
