@@ -105,7 +105,7 @@ fn what_the_target_saw_and_did_not_take_is_not_touched() {
     );
     bed.ws.remove("secret");
     let plan = bed.plan(&bed.snap(), &target);
-    assert_eq!((plan.steps.len(), plan.left), (0, vec![left("secret", LeftReason::NotClaimed)]));
+    assert_eq!((plan.steps.len(), plan.left), (0, vec![left("secret", LeftReason::NotHeld)]));
 }
 
 #[test]
