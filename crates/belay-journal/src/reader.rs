@@ -196,14 +196,19 @@ impl Reader {
         counts.and_then(Iterator::collect).map_err(Error::database("read"))
     }
 
-    /// How many different paths changed, and how many by each command; a rename counts where it led.
+    /// How many different paths changed, and how many by each command.
     pub fn path_counts(&self) -> Result<(u64, BTreeMap<Option<u64>, u64>)> {
-        // A rename changes two paths: one comes, and one goes.
-        const PATHS: &str = "(SELECT command, path FROM fs_events \
-            UNION SELECT command, to_path FROM fs_events WHERE to_path IS NOT NULL)";
-        let all = format!("SELECT count(DISTINCT path) FROM {PATHS}");
+        // A rename changes two paths: one comes, and one goes. What came and went is no change that is left.
+        const TOUCHED: &str = "WITH touched AS (SELECT id, command, path, action FROM fs_events \
+                UNION ALL SELECT id, command, to_path, 'come' FROM fs_events WHERE to_path IS NOT NULL), \
+            first AS (SELECT path, action, min(id) FROM touched GROUP BY path), \
+            last AS (SELECT path, action, max(id) FROM touched GROUP BY path), \
+            passed AS (SELECT path FROM first JOIN last USING (path) \
+                WHERE first.action = 'created' AND last.action IN ('deleted', 'renamed'))";
+        const LEFT: &str = "touched WHERE path NOT IN (SELECT path FROM passed)";
+        let all = format!("{TOUCHED} SELECT count(DISTINCT path) FROM {LEFT}");
         let all: i64 = self.connection.query_row(&all, [], |row| row.get(0)).map_err(Error::database("read"))?;
-        let read = format!("SELECT command, count(DISTINCT path) FROM {PATHS} GROUP BY command");
+        let read = format!("{TOUCHED} SELECT command, count(DISTINCT path) FROM {LEFT} GROUP BY command");
         let mut statement = self.connection.prepare(&read).map_err(Error::database("read"))?;
         let counts = statement.query_map([], |row| {
             let command = row.get::<_, Option<i64>>(0)?.map(|command| command as u64);

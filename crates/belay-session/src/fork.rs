@@ -241,7 +241,7 @@ impl<'h> Workspace<'h> {
         self.check_fork_name(name)?;
         self.home.check_outside(to)?;
         let captured = self.capture(crate::snapshot::Look::default(), work)?;
-        let _ = captured.save_cache();
+        self.remember(&captured);
         copy::tree(self.path(), to, work).map_err(Error::path("copy to", to))?;
         let made = self.home.create(to, consent, sources)?;
         let base = made.name(&captured, &base_request(self))?;

@@ -397,8 +397,11 @@ impl Workspace<'_> {
     }
 
     /// Makes the next capture cheap, if what was seen will be seen so again; a layer's inodes are others every time.
+    ///
+    /// Not before the first snapshot is named: beside an empty timeline a cache tells of a lost one.
     pub(crate) fn remember(&self, captured: &Captured) {
-        if self.layer().is_none() {
+        let is_named = || self.timeline().is_ok_and(|timeline| timeline.latest().is_some());
+        if self.layer().is_none() && is_named() {
             // The next capture is slower without it, and no less right.
             let _ = captured.save_cache();
         }

@@ -46,10 +46,10 @@ impl<'h> Workspace<'h> {
             return Ok((opened, Pinned::default()));
         }
         let captured = self.capture(Look::default(), work)?;
-        let _ = captured.save_cache();
-        // The fork's own, so that only its changes have to be read.
-        copy_cache(self.home, &self.file("cache"), &opened.file("cache"));
+        self.remember(&captured);
         let base = opened.name(&captured, &base_request(self))?;
+        // The fork's own, so that only its changes have to be read; after its first record, or it would tell of a lost one.
+        copy_cache(self.home, &self.file("cache"), &opened.file("cache"));
         (fork.ground, fork.base) = (Some(base.id.clone()), Some(base.id));
         fork.save(self.home)?;
         Ok((opened, Pinned::default()))
