@@ -3,7 +3,7 @@
 mod records;
 mod words;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 
 use belay_store::{Forgotten, GcOptions, Hash, Manifest, Worker};
@@ -127,6 +127,8 @@ impl Workspace<'_> {
     /// with `consoles` also what the terminals of those runs showed.
     pub fn forget(&self, plan: &Forget, consoles: bool) -> Result<ForgetReport> {
         let store = self.home.store();
+        // While a timeline is damaged nothing can be freed, and then nothing would be forgotten.
+        self.home.roots_without(&HashSet::new())?;
         let batch = store.begin()?;
         let mut worker = batch.worker();
         let own = rewrite(self.home, &mut worker, &plan.snapshots, &plan.paths)?;

@@ -4,7 +4,7 @@
 //! named could not be told from what nobody needs.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use belay_store::{
@@ -145,10 +145,11 @@ impl Home {
         Ok(census)
     }
 
-    /// The ids of workspaces that have a timeline, listed or not.
+    /// The ids of workspaces that have a timeline or the spare of one, listed or not.
     pub(crate) fn histories(&self) -> Vec<String> {
         let found = std::fs::read_dir(self.path().join("workspaces")).into_iter().flatten().flatten();
-        let with_timeline = found.filter(|entry| entry.path().join("timeline").is_file());
+        let has_any = |dir: &Path| ["timeline", "timeline.spare"].iter().any(|file| dir.join(file).is_file());
+        let with_timeline = found.filter(|entry| has_any(&entry.path()));
         with_timeline.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
@@ -165,7 +166,7 @@ impl Home {
     }
 
     /// The manifests that must stay; an error while that cannot be known.
-    fn roots_without(&self, gone: &HashSet<Hash>) -> belay_store::Result<Vec<Hash>> {
+    pub(crate) fn roots_without(&self, gone: &HashSet<Hash>) -> belay_store::Result<Vec<Hash>> {
         let census = self.census().map_err(|error| match error {
             Error::Store(error) => error,
             other => belay_store::Error::Invalid(other.to_string()),

@@ -67,7 +67,11 @@ impl Home {
         for id in unlisted(&histories, &Index::read(self.disk())?) {
             if !Index::relist(self.disk(), id)? {
                 let (name, aside) = (timeline_name(id), format!("workspaces/{id}/timeline.aside"));
-                self.disk().rename(&name, &aside).map_err(Error::disk("set aside", &name))?;
+                match self.disk().rename(&name, &aside) {
+                    // There is only its spare.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    renamed => renamed.map_err(Error::disk("set aside", &name))?,
+                }
                 spare::remove(self.disk(), &name)?;
                 set_aside += 1;
             }
@@ -118,9 +122,9 @@ impl Home {
             }
             let (name, lock) = (timeline_name(workspace), format!("workspaces/{workspace}/lock"));
             let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-            // Before the timeline, which is then one of a workspace that is new, or has what was found.
-            self.drop_cache(workspace)?;
+            // The cache tells of the loss until the timeline has what was found: whoever dies in between begins again.
             timeline.rewrite(self.disk(), &name)?;
+            self.drop_cache(workspace)?;
             report.snapshots_found += timeline.snapshots().len() as u64;
             report.records_dropped += 1;
         }

@@ -318,3 +318,31 @@ fn whoever_has_a_workspace_open_that_is_forgotten_leaves_no_history_behind() {
     assert!(bed.home.verify(false, work()).unwrap().is_sound());
     bed.snap();
 }
+
+#[test]
+fn a_history_of_which_only_the_spare_is_left_is_not_freed_when_the_list_is_lost_too() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1");
+    let snapshot = bed.snap();
+    let workspaces = bed.ws.home().join("workspaces");
+    std::fs::remove_file(workspaces.join(bed.open().id()).join("timeline")).unwrap();
+    std::fs::write(workspaces.join("index"), "").unwrap();
+    let bed = bed.reopened();
+    assert!(bed.home.gc(false).is_err());
+    bed.home.repair(&bed.home.verify(false, work()).unwrap()).unwrap();
+    assert_eq!(bed.open().timeline().unwrap().snapshots(), [snapshot]);
+}
+
+#[test]
+fn nothing_is_forgotten_in_part_while_another_timeline_is_damaged() {
+    let bed = Bed::new();
+    bed.ws.file("one/a", noise(1, 50_000)).file("two/b", noise(2, 50_000));
+    let (one, two) = (bed.ws.join("one"), bed.ws.join("two"));
+    let take = |dir| bed.open_at(dir).snapshot(&Default::default(), work()).unwrap().snapshot;
+    let (own, _) = (take(&one), take(&two));
+    lose(&bed.ws.home().join("workspaces").join(bed.open_at(&two).id()).join("timeline"), "removed");
+    let workspace = bed.open_at(&one);
+    let plan = workspace.plan_forget(&[b"a".to_vec()]).unwrap();
+    assert!(workspace.forget(&plan, false).is_err());
+    assert_eq!(bed.open_at(&one).timeline().unwrap().snapshots(), [own]);
+}

@@ -437,9 +437,22 @@ fn is_dir(entry: &Entry) -> bool {
 }
 
 /// Whether git makes such a file while it changes another, and never keeps one: no branch is called so.
+///
+/// Only where git itself writes: somebody's own files may lie anywhere else in its directory.
 fn is_git_lock(path: &[u8]) -> bool {
-    let mut above = path.split(|byte| *byte == b'/').rev().skip(1);
-    path.ends_with(b".lock") && above.any(|name| name == b".git")
+    let names: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    let Some(git) = names.iter().rposition(|name| *name == b".git").filter(|_| path.ends_with(b".lock")) else {
+        return false;
+    };
+    let below = &names[git + 1..];
+    let is_ref = |below: &[&[u8]]| below.len() == 1 || below.first().is_some_and(|name| *name == b"refs");
+    const OF_MODULES: [&[u8]; 5] = [b"index.lock", b"HEAD.lock", b"config.lock", b"packed-refs.lock", b"shallow.lock"];
+    match below {
+        [b"objects", ..] => true,
+        [b"worktrees", _, rest @ ..] => is_ref(rest),
+        [b"modules", .., last] => OF_MODULES.contains(last) || below.contains(&b"refs".as_slice()),
+        below => is_ref(below),
+    }
 }
 
 /// Why what the target only saw is left as it is.
@@ -454,6 +467,22 @@ fn reason_of(target: &Entry) -> LeftReason {
 mod tests {
     use super::*;
     use crate::planted::{Garden, files};
+
+    #[test]
+    fn only_what_git_itself_locks_is_a_lock_of_gits() {
+        let locks = [
+            ".git/index.lock",
+            "sub/.git/HEAD.lock",
+            ".git/refs/heads/a/b.lock",
+            ".git/worktrees/w/index.lock",
+            ".git/modules/deep/name/index.lock",
+            ".git/objects/info/commit-graph.lock",
+        ];
+        let others =
+            ["Cargo.lock", ".git/wt/foo/Cargo.lock", ".git/index", "a.git/index.lock", ".git/modules/m/Cargo.lock"];
+        assert!(locks.iter().all(|path| is_git_lock(path.as_bytes())));
+        assert!(!others.iter().any(|path| is_git_lock(path.as_bytes())));
+    }
 
     #[test]
     fn a_plan_takes_memory_for_its_steps_and_little_else() {
