@@ -55,6 +55,11 @@ pub fn repository(directory: &Path) {
 pub fn unborn_repository(directory: &Path) {
     std::fs::create_dir_all(directory).unwrap_or_else(|error| panic!("make {}: {error}", directory.display()));
     run(directory, &["init", "--quiet"]);
+    // Every version of git has other samples, and some installations have none.
+    for sample in std::fs::read_dir(directory.join(".git/hooks")).into_iter().flatten().flatten() {
+        std::fs::remove_file(sample.path())
+            .unwrap_or_else(|error| panic!("remove {}: {error}", sample.path().display()));
+    }
 }
 
 /// Makes a repository inside a repository, and an unborn one inside that.

@@ -19,9 +19,9 @@ fn a_whole_day_snapshot_wreck_status_rollback_undo_redo() {
     --- stdout
     Workspace  [WORKSPACE] ([WS])
     Snapshot  snap_000001 (morning), manual, [AGE] (1 snapshot)
-    Changed  70 paths since then
+    Changed  56 paths since then
       M .env
-      D .git/ (36 files, [SIZE])
+      D .git/ (22 files, [SIZE])
       A DONE.md
       M current (link releases/1 → /etc)
       D data/customers.db
@@ -96,14 +96,14 @@ fn a_dry_run_shows_everything_and_touches_nothing() {
     --- stdout
     Back to snap_000001:
       ~ .env
-      + .git/ (36 files, [SIZE])
+      + .git/ (22 files, [SIZE])
       - DONE.md
       ~ current (link /etc → releases/1)
       + data/customers.db
       ~ deploy.sh (mode 0777 → 0755)
       ~ src/price.py
       ~ tests/ (file → directory)
-    70 paths: 64 to bring back, 5 to change, 1 to remove; [SIZE] to write
+    56 paths: 50 to bring back, 5 to change, 1 to remove; [SIZE] to write
     --- stderr
     Nothing was changed (dry run).
     ");
