@@ -142,15 +142,30 @@ impl Home {
             census.intended.extend(named);
             census.workspaces.push((identity.id.clone(), identity.path(), timeline));
         }
+        // Nobody knows whose they are, and what they name stays.
+        for name in self.set_aside() {
+            census
+                .intended
+                .extend(Timeline::read(self.disk(), &name)?.snapshots().iter().map(|snapshot| snapshot.manifest));
+        }
         Ok(census)
     }
 
     /// The ids of workspaces that have a timeline or the spare of one, listed or not.
     pub(crate) fn histories(&self) -> Vec<String> {
+        self.with_any(&["timeline", "timeline.spare"])
+    }
+
+    /// The timelines that a repair has set aside.
+    fn set_aside(&self) -> Vec<String> {
+        self.with_any(&["timeline.aside"]).iter().map(|id| aside_name(id)).collect()
+    }
+
+    fn with_any(&self, files: &[&str]) -> Vec<String> {
         let found = std::fs::read_dir(self.path().join("workspaces")).into_iter().flatten().flatten();
-        let has_any = |dir: &Path| ["timeline", "timeline.spare"].iter().any(|file| dir.join(file).is_file());
-        let with_timeline = found.filter(|entry| has_any(&entry.path()));
-        with_timeline.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        let has_any = |dir: &Path| files.iter().any(|file| dir.join(file).is_file());
+        let with = found.filter(|entry| has_any(&entry.path()));
+        with.filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
     /// Refuses to go on as if a directory were unknown while the list of workspaces is not whole.
@@ -278,6 +293,11 @@ impl Home {
         let snapshots = census.workspaces.iter().map(|(_, _, timeline)| timeline.snapshots().len()).sum();
         Ok(Health { store, affected, timelines: census.damage, snapshots })
     }
+}
+
+/// Where a timeline goes of which nobody knows whose it is.
+pub(crate) fn aside_name(workspace: &str) -> String {
+    format!("workspaces/{workspace}/timeline.aside")
 }
 
 /// The histories whose workspace the list lacks.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::identity::Index;
 use crate::intent::Pending;
-use crate::maintenance::{Health, unlisted};
+use crate::maintenance::{Health, aside_name, unlisted};
 use crate::record::{Backend, Cause, Kind, Origin, Record, Snapshot};
 use crate::spare;
 use crate::timeline::Timeline;
@@ -66,7 +66,7 @@ impl Home {
         let mut set_aside = 0;
         for id in unlisted(&histories, &Index::read(self.disk())?) {
             if !Index::relist(self.disk(), id)? {
-                let (name, aside) = (timeline_name(id), format!("workspaces/{id}/timeline.aside"));
+                let (name, aside) = (timeline_name(id), aside_name(id));
                 match self.disk().rename(&name, &aside) {
                     // There is only its spare.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

@@ -215,7 +215,6 @@ impl Reader<'_, '_, '_> {
                 let list: String = shown(text).chars().take(LIST_SHOWN_MAX).collect();
                 let detail = format!("no access control list of this machine: {list}");
                 self.said.gaps.push(Gap { path: path.to_vec(), kind: GapKind::Attributes, detail });
-                meta.xattrs_unread = true;
                 continue;
             };
             let is_default = *name == acl::LISTS[1].1;

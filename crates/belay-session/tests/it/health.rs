@@ -346,3 +346,19 @@ fn nothing_is_forgotten_in_part_while_another_timeline_is_damaged() {
     assert!(workspace.forget(&plan, false).is_err());
     assert_eq!(bed.open_at(&one).timeline().unwrap().snapshots(), [own]);
 }
+
+#[test]
+fn what_a_timeline_names_that_was_set_aside_is_not_freed() {
+    let bed = Bed::new();
+    bed.ws.file("a", noise(1, 50_000));
+    let snapshot = bed.snap();
+    let workspaces = bed.ws.home().join("workspaces");
+    let dir = workspaces.join(bed.open().id());
+    std::fs::remove_file(dir.join("identity")).unwrap();
+    std::fs::write(workspaces.join("index"), "").unwrap();
+    let bed = bed.reopened();
+    bed.home.repair(&bed.home.verify(false, work()).unwrap()).unwrap();
+    assert!(dir.join("timeline.aside").is_file());
+    bed.home.gc(false).unwrap();
+    assert!(bed.home.store().contains(&snapshot.manifest).unwrap());
+}
