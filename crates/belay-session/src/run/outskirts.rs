@@ -104,10 +104,12 @@ fn short(path: &[u8]) -> u64 {
 /// The directories that a policy lets a command write beside its workspace, each beneath no other.
 pub(super) fn of(policy: &Policy, workspace: &Path) -> Vec<PathBuf> {
     let grants = policy.grants.iter().filter(|grant| grant.access == Access::Write);
-    let outside = grants.filter(|grant| !grant.path.starts_with(workspace) && grant.path.is_dir());
-    let all: Vec<&PathBuf> = outside.map(|grant| &grant.path).collect();
+    // As they really lie: `workspace/../elsewhere` begins like the workspace.
+    let real = grants.map(|grant| std::fs::canonicalize(&grant.path).unwrap_or_else(|_| grant.path.clone()));
+    let workspace = std::fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+    let all: Vec<PathBuf> = real.filter(|path| !path.starts_with(&workspace) && path.is_dir()).collect();
     let is_beneath = |path: &Path| all.iter().any(|other| path != other.as_path() && path.starts_with(other));
-    let mut top: Vec<PathBuf> = all.iter().filter(|path| !is_beneath(path)).map(|path| path.to_path_buf()).collect();
+    let mut top: Vec<PathBuf> = all.iter().filter(|path| !is_beneath(path)).cloned().collect();
     top.sort();
     top.dedup();
     top

@@ -75,6 +75,33 @@ fn another_name_made_in_an_earlier_run_leads_to_nothing_that_is_kept() {
 }
 
 #[test]
+fn a_run_that_begins_in_a_directory_of_the_workspace_sees_nothing_past_its_protection() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = world();
+    let outside = world.workspace.base().join("elsewhere");
+    fs::write(&outside, "outside").unwrap();
+    world.workspace.file("d/e/x", "").hard_link("d/twin", ".env").hard_link("d/hook", ".git/hooks/pre-commit");
+    for link in ["d/out", "d/e/out"] {
+        fs::hard_link(&outside, world.workspace.join(link)).unwrap();
+    }
+    world.snapshot();
+    let script = "cat twin; echo evil > out; echo evil > e/out; echo evil > hook; echo here > new; true";
+    let mut command =
+        world.command(&["run", "-q", "--isolation", "jail", "--profile", "strict", "--", "sh", "-c", script]);
+    command.current_dir(world.workspace.join("d"));
+    let ran = world.ran(command);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran}");
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "outside", "{ran}");
+    assert_eq!(
+        (world.read(".git/hooks/pre-commit").as_str(), world.read("d/new").as_str()),
+        ("good", "here\n"),
+        "{ran}"
+    );
+}
+
+#[test]
 fn belay_makes_no_other_name_of_what_is_kept_when_it_is_asked_inside() {
     if !has_namespaces() {
         return;
