@@ -4,6 +4,7 @@
 //! be forgotten again: first the snapshots are no longer named, then what was beside them goes, then its name.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use belay_store::LockMode;
@@ -17,6 +18,9 @@ use crate::retention::{delete_records, needed};
 use crate::spare;
 use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
+
+/// How often a directory is removed in which something is made meanwhile.
+const REMOVE_TRIES_MAX: u32 = 100;
 
 /// A workspace that is to be forgotten, and what goes with it.
 #[derive(Clone, Debug)]
@@ -92,10 +96,15 @@ impl Home {
 }
 
 fn remove_all(dir: &Path) -> Result<()> {
-    match fs::remove_dir_all(dir) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::path("remove", dir)(error)),
-        _ => Ok(()),
+    for tries in 1.. {
+        match fs::remove_dir_all(dir) {
+            // Whoever has it open may put a lock or a cache there at the same moment.
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < REMOVE_TRIES_MAX => {}
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(Error::path("remove", dir)(error)),
+            _ => break,
+        }
     }
+    Ok(())
 }
 
 /// Bytes of the files beneath a directory, as far as they can be listed.
