@@ -8,7 +8,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use belay_event::{Action, At, Decision, Degraded, Event, Raw, Storm, What};
@@ -104,12 +104,13 @@ fn short(path: &[u8]) -> u64 {
 /// The directories that a policy lets a command write beside its workspace, each beneath no other.
 pub(super) fn of(policy: &Policy, workspace: &Path) -> Vec<PathBuf> {
     let grants = policy.grants.iter().filter(|grant| grant.access == Access::Write);
-    // As they really lie: `workspace/../elsewhere` begins like the workspace.
-    let real = grants.map(|grant| std::fs::canonicalize(&grant.path).unwrap_or_else(|_| grant.path.clone()));
-    let workspace = std::fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
-    let all: Vec<PathBuf> = real.filter(|path| !path.starts_with(&workspace) && path.is_dir()).collect();
+    // `workspace/../elsewhere` begins like the workspace and lies outside.
+    let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
+    let is_within = |path: &Path| path.starts_with(workspace) && !climbs(path);
+    let outside = grants.filter(|grant| !is_within(&grant.path) && grant.path.is_dir());
+    let all: Vec<&PathBuf> = outside.map(|grant| &grant.path).collect();
     let is_beneath = |path: &Path| all.iter().any(|other| path != other.as_path() && path.starts_with(other));
-    let mut top: Vec<PathBuf> = all.iter().filter(|path| !is_beneath(path)).cloned().collect();
+    let mut top: Vec<PathBuf> = all.iter().filter(|path| !is_beneath(path)).map(|path| path.to_path_buf()).collect();
     top.sort();
     top.dedup();
     top
