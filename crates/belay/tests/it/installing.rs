@@ -20,13 +20,13 @@ const SETTINGS: &str = r#"{
 }
 "#;
 
-fn place(world: &World, name: &str) -> PathBuf {
+pub(crate) fn place(world: &World, name: &str) -> PathBuf {
     let path = world.workspace.base().join(name);
     fs::create_dir_all(path.parent().expect("a directory")).expect("a directory can be made");
     path
 }
 
-fn read(world: &World, name: &str) -> String {
+pub(crate) fn read(world: &World, name: &str) -> String {
     fs::read_to_string(place(world, name)).unwrap_or_default()
 }
 

@@ -2,22 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
-use std::path::PathBuf;
 
 use belay_testkit::{OrdinaryUser, is_root, skip};
 use serde_json::{Value, json};
 
+use crate::installing::{place, read};
 use crate::world::World;
-
-fn place(world: &World, name: &str) -> PathBuf {
-    let path = world.workspace.base().join(name);
-    fs::create_dir_all(path.parent().expect("a directory")).expect("a directory can be made");
-    path
-}
-
-fn read(world: &World, name: &str) -> String {
-    fs::read_to_string(place(world, name)).unwrap_or_default()
-}
 
 fn settings(world: &World) -> Value {
     serde_json::from_str(&read(world, ".claude/settings.json")).expect("settings")
