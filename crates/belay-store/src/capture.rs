@@ -270,7 +270,14 @@ fn look(
         Source::Walk => open(true),
         Source::Dirty { base, .. } => open(false).filter(|cache| tells(base, cache)).or_else(|| open(true)),
     };
-    let Some(cache) = cache else { return descend::everything(&Job::new(store, options, batch, (None, copier))?) };
+    let Some(cache) = cache else {
+        // What is known of a snapshot that is gone still tells which files are as they were; of what it refers to only that
+        // counts which is there, and no collection takes it away while the batch goes on.
+        let is_useful = is_whole && batch.is_some() && copier.is_none() && !matches!(options.source, Source::Full);
+        let stale = is_useful.then(|| Cache::open(store.disk().as_ref(), options.cache, true)).flatten();
+        let job = Job::new(store, options, batch, (stale.as_ref(), copier))?;
+        return descend::everything(&job.doubting());
+    };
     let job = Job::new(store, options, batch, (Some(&cache), copier))?;
     // A known path inside a mount may have stopped to answer, so with mounts everything is entered from the top.
     if options.cross_mounts {

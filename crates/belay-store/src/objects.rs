@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher as StdHasher};
 use std::io;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 pub(crate) use batch::repack;
@@ -25,7 +25,7 @@ use crate::filter::Filter;
 use crate::hash::{Algorithm, Hash};
 use crate::native::{Copies, POINTERS};
 use crate::pack::{Pack, Place};
-use crate::tree::{Node, Page, Paged, Pages, Shape, join};
+use crate::tree::{Node, Page, Pages, Shape, join};
 
 /// The newest format of a store that this build reads; older ones are read, too.
 pub(crate) const FORMAT: u32 = 5;
@@ -43,6 +43,8 @@ pub(crate) const LOCK: &str = "store/lock";
 
 /// Decompressed blocks that are kept for the next reader.
 const BLOCK_CACHE_BYTES_MAX: usize = 16 << 20;
+/// A block of content that is unpacked whole, even for one object of it.
+const KEPT_BLOCK_BYTES_MAX: u32 = 256 << 10;
 /// Entries of nodes, or pages of lists, that are kept for the next reader: some 15 MB of the former.
 const KEPT_ENTRIES_MAX: usize = 1 << 16;
 
@@ -112,11 +114,32 @@ pub struct Store {
     packs: RwLock<Option<Arc<Vec<Arc<Pack>>>>>,
     /// Copies that hold content outside the packs.
     pub(crate) copies: Arc<Copies>,
+    recent: Recent,
     blocks: Mutex<BlockCache>,
-    /// The block that was last unpacked in part.
-    lone: Mutex<Option<(u64, u32)>>,
     nodes: Mutex<Kept<Node>>,
     lists: Mutex<Kept<Pages>>,
+}
+
+/// Where the two packs stand in the list in which something was found last: what is asked for next is mostly there, too, and
+/// each other pack that is asked costs a read.
+#[derive(Default)]
+struct Recent([AtomicUsize; 2]);
+
+impl Recent {
+    /// The packs in the order in which to ask them, with their place in the list.
+    fn first<'p>(&self, packs: &'p [Arc<Pack>]) -> impl Iterator<Item = (usize, &'p Arc<Pack>)> {
+        let [one, two] = self.0.each_ref().map(|place| place.load(Ordering::Relaxed));
+        let hints = [Some(one), (two != one).then_some(two)].into_iter().flatten();
+        let hinted = hints.filter_map(|place| Some((place, packs.get(place)?)));
+        hinted.chain(packs.iter().enumerate().filter(move |(place, _)| *place != one && *place != two))
+    }
+
+    fn found(&self, place: usize) {
+        let before = self.0[0].swap(place, Ordering::Relaxed);
+        if before != place {
+            self.0[1].store(before, Ordering::Relaxed);
+        }
+    }
 }
 
 /// What was read lately.
@@ -161,10 +184,10 @@ impl Store {
             }
             Err(error) => return Err(Error::disk("read", FORMAT_FILE)(error)),
         };
-        let (packs, blocks, lone) = (RwLock::default(), Mutex::default(), Mutex::default());
-        let (nodes, lists) = (Mutex::default(), Mutex::default());
+        let (packs, blocks) = (RwLock::default(), Mutex::default());
+        let (nodes, lists, recent) = (Mutex::default(), Mutex::default(), Recent::default());
         let (copies, format, packing) = (Arc::default(), AtomicU32::new(format), Packing::default());
-        Ok(Store { disk, algorithm, packing, format, packs, copies, blocks, lone, nodes, lists })
+        Ok(Store { disk, algorithm, packing, format, packs, copies, recent, blocks, nodes, lists })
     }
 
     /// The same store, whose new blocks are packed so.
@@ -226,11 +249,12 @@ impl Store {
 
     fn read_listed(&self, key: &Hash) -> Result<Vec<u8>> {
         let mut failed = Error::Missing(*key);
-        for pack in self.packs()?.iter() {
+        for (at, pack) in self.recent.first(&self.packs()?) {
             let Some(place) = pack.find(key)? else { continue };
             if !pack.leads(place)? {
                 continue;
             }
+            self.recent.found(at);
             match self.read_at(pack, place, key) {
                 Err(error @ Error::Corrupt { .. }) => failed = error,
                 other => return other,
@@ -247,22 +271,51 @@ impl Store {
     /// The object's bytes, by unpacking no more of its block than it needs: for whoever reads few objects of many blocks.
     pub(crate) fn read_alone(&self, key: &Hash) -> Result<Vec<u8>> {
         let Ok(Some((pack, place))) = self.find(key) else { return self.read(key) };
+        // Any failure is for the ordinary way to tell, which tries other copies too.
+        self.read_part(&pack, place, key).or_else(|_| self.read(key))
+    }
+
+    fn read_part(&self, pack: &Arc<Pack>, place: Place, key: &Hash) -> Result<Vec<u8>> {
+        /// What a thread unpacked last: a block, up to where, and how often it was asked for in a row.
+        #[derive(Default)]
+        struct Part {
+            of: Option<((u64, u32), usize, u32)>,
+            stored: Vec<u8>,
+            raw: Vec<u8>,
+        }
+        thread_local! {
+            static PART: RefCell<Part> = RefCell::default();
+        }
         let id = (pack.id, place.block);
-        let before = self.lone.lock().expect("no holder panics").replace(id);
-        // Whoever comes back to a block will come again.
-        if before == Some(id) || self.blocks.lock().expect("no holder panics").blocks.contains_key(&id) {
-            return self.read(key);
+        let is_kept = self.blocks.lock().expect("no holder panics").blocks.contains_key(&id);
+        if is_kept {
+            return self.read_at(pack, place, key);
+        }
+        let block = pack.block(place.block)?;
+        // What was stored together is often read together.
+        if block.raw_len <= KEPT_BLOCK_BYTES_MAX || pack.copies.is_some() {
+            return self.read_at(pack, place, key);
+        }
+        if !block.compressed {
+            let bytes = pack.part(&block, place)?;
+            return self.checked(&bytes, pack, place, key).map(|()| bytes);
         }
         let end = place.offset.saturating_add(place.len) as usize;
-        thread_local! {
-            static PART: RefCell<(Vec<u8>, Vec<u8>)> = const { RefCell::new((Vec::new(), Vec::new())) };
-        }
-        let part = PART.with_borrow_mut(|(stored, raw)| {
-            pack.raw_until(&pack.block(place.block)?, end, (stored, raw))?;
-            self.object_in(raw, &pack, place, key)
-        });
-        // Any failure is for the ordinary way to tell, which tries other copies too.
-        part.or_else(|_| self.read(key))
+        PART.with_borrow_mut(|part| {
+            let (reached, times) = match part.of.take() {
+                Some((of, reached, times)) if of == id => (reached, times),
+                _ => (0, 0),
+            };
+            // Whoever keeps coming back to a block will come again.
+            if times >= 2 || times > 0 && reached < end {
+                return self.read_at(pack, place, key);
+            }
+            if reached < end {
+                pack.raw_until(&block, end, (&mut part.stored, &mut part.raw))?;
+            }
+            part.of = Some((id, end.max(reached), times + 1));
+            self.object_in(&part.raw, pack, place, key)
+        })
     }
 
     fn object_in(&self, raw: &[u8], pack: &Pack, place: Place, key: &Hash) -> Result<Vec<u8>> {
@@ -270,11 +323,15 @@ impl Store {
             .get(place.offset as usize..)
             .and_then(|rest| rest.get(..place.len as usize))
             .ok_or_else(|| Error::corrupt(&pack.name, format!("object {key} lies outside its block")))?;
-        if self.algorithm.hash(bytes) != *key {
-            let file = pack.file_of(place).unwrap_or_else(|| pack.name.clone());
-            return Err(Error::corrupt(file, format!("object {key} is not what was written")));
+        self.checked(bytes, pack, place, key).map(|()| bytes.to_vec())
+    }
+
+    fn checked(&self, bytes: &[u8], pack: &Pack, place: Place, key: &Hash) -> Result<()> {
+        if self.algorithm.hash(bytes) == *key {
+            return Ok(());
         }
-        Ok(bytes.to_vec())
+        let file = pack.file_of(place).unwrap_or_else(|| pack.name.clone());
+        Err(Error::corrupt(file, format!("object {key} is not what was written")))
     }
 
     /// The tree node of that key.
@@ -323,11 +380,11 @@ impl Store {
         Ok(Shape::Whole(node))
     }
 
-    /// The tree node of that key with its pages, if it is stored in pages.
-    pub(crate) fn paged(&self, key: &Hash) -> Result<Option<Paged>> {
+    /// The pages of the tree node of that key, if it is stored in pages.
+    pub(crate) fn pages_of(&self, key: &Hash) -> Result<Option<Arc<Pages>>> {
         match self.shape(key)? {
             Shape::Whole(_) => Ok(None),
-            Shape::Pages(pages) => Ok(Some(Paged { pages, node: self.node(key)? })),
+            Shape::Pages(pages) => Ok(Some(pages)),
         }
     }
 
@@ -351,6 +408,14 @@ impl Store {
     pub fn forget_kept(&self) {
         self.forget_nodes();
         *self.blocks.lock().expect("no holder panics") = BlockCache::default();
+    }
+
+    /// Gives up a node that nobody will ask for again.
+    pub(crate) fn forget_node(&self, key: &Hash) {
+        let mut nodes = self.nodes.lock().expect("no holder panics");
+        if let Some(node) = nodes.all.remove(key) {
+            nodes.entries -= node.entries.len() + 1;
+        }
     }
 
     /// Gives up the nodes that are kept for the next reader.
@@ -404,10 +469,11 @@ impl Store {
     }
 
     pub(crate) fn find(&self, key: &Hash) -> Result<Option<(Arc<Pack>, Place)>> {
-        for pack in self.packs()?.iter() {
+        for (at, pack) in self.recent.first(&self.packs()?) {
             if let Some(place) = pack.find(key)?
                 && pack.leads(place)?
             {
+                self.recent.found(at);
                 return Ok(Some((Arc::clone(pack), place)));
             }
         }
@@ -452,10 +518,11 @@ impl Store {
     }
 
     fn open_packs(&self, open: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
+        let open: HashMap<&str, &Arc<Pack>> = open.iter().map(|pack| (pack.name.as_str(), pack)).collect();
         'list: loop {
             let mut packs = Vec::new();
             for name in self.pack_names()? {
-                if let Some(pack) = open.iter().find(|pack| pack.name == name) {
+                if let Some(pack) = open.get(name.as_str()) {
                     packs.push(Arc::clone(pack));
                     continue;
                 }

@@ -25,6 +25,8 @@ pub(super) const HEADER_LEN: usize = 88;
 pub(super) const INDEX_ROW: usize = 16;
 /// Rows of the index that are read on either side of where one is expected.
 const ROWS_AROUND: u64 = 192;
+/// As much is read of a record at first: all of most.
+const START_BYTES_MIN: usize = 1500;
 /// Record and frame headers: length and check.
 pub(super) const FRAME_HEADER: usize = 12;
 
@@ -207,51 +209,85 @@ impl Cache {
         }
     }
 
+    /// The same, checked already, for [`Record::checked`]: `None` if it is damaged.
+    pub(crate) fn find_checked(&self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
+        let newer = self.newer.get(path).map_or(&[][..], Vec::as_slice);
+        let (whole, later) = match newer.split_first() {
+            Some((first, later)) if !Record::is_partial(first) => (Cow::Borrowed(first.as_slice()), later),
+            _ => (self.in_base(path)?, newer),
+        };
+        let record = Record::parse(&whole)?;
+        if later.is_empty() {
+            return Some(whole);
+        }
+        let later = later.iter().map(|bytes| Record::parse(bytes)).collect::<Option<Vec<_>>>()?;
+        record::joined(&record, &later).map(Cow::Owned)
+    }
+
+    /// What is known of one directory itself, checked already: a record that may lack entries.
+    pub(crate) fn find_head(&self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
+        match self.newer.get(path).and_then(|newer| newer.last()) {
+            Some(last) => Record::parse(last).map(|_| Cow::Borrowed(last.as_slice())),
+            None => self.in_base(path).filter(|bytes| Record::parse(bytes).is_some()),
+        }
+    }
+
     /// Whether there is a record of that directory, be it good or damaged.
     pub(crate) fn contains(&self, path: &[u8]) -> bool {
         self.newer.contains_key(path) || self.place_in_base(path).is_some()
     }
 
     fn in_base(&self, path: &[u8]) -> Option<Cow<'_, [u8]>> {
-        let (offset, len) = self.place_in_base(path)?;
-        self.base.bytes(offset, len)
+        let (offset, start) = self.place_in_base(path)?;
+        let len = FRAME_HEADER + u32::from_le_bytes(start.get(..4)?.try_into().ok()?) as usize;
+        if len > start.len() {
+            return self.base.bytes(offset, len);
+        }
+        Some(match start {
+            Cow::Borrowed(start) => Cow::Borrowed(&start[..len]),
+            Cow::Owned(mut start) => {
+                start.truncate(len);
+                Cow::Owned(start)
+            }
+        })
     }
 
-    /// Where the base's record of a directory is, with its header, and how long.
-    fn place_in_base(&self, path: &[u8]) -> Option<(u64, usize)> {
+    /// Where the base's record of a directory is, with its header, and how it begins; what follows it may be read with it.
+    fn place_in_base(&self, path: &[u8]) -> Option<(u64, Cow<'_, [u8]>)> {
         if self.is_gone(path) {
             return None;
         }
         let wanted = path_hash(path);
-        let mut at = self.first_row(wanted)?;
+        let (mut at, rows) = self.first_row(wanted)?;
+        let mut rows = rows.chunks_exact(INDEX_ROW).skip_while(|row| u64_at(row, 0) < wanted);
         while at < self.index_rows {
-            let row = self.base.bytes(self.row_at(at), INDEX_ROW)?;
+            let row = match rows.next() {
+                Some(row) => Cow::Borrowed(row),
+                None => self.base.bytes(self.row_at(at), INDEX_ROW)?,
+            };
             if u64_at(&row, 0) != wanted {
                 return None;
             }
             let offset = u64_at(&row, 8);
-            // A record of another path may end before this; what follows it is read with it and not looked at.
-            let start = FRAME_HEADER + Record::start_len(path);
+            let start = FRAME_HEADER + Record::start_len(path).max(START_BYTES_MIN);
             let start = self.base.bytes(offset, start.min(self.base_len.saturating_sub(offset) as usize))?;
-            let (header, start) = start.split_at_checked(FRAME_HEADER)?;
-            if Record::path_of(start) == path {
-                let len = u32::from_le_bytes(header[..4].try_into().ok()?) as usize;
-                return Some((offset, FRAME_HEADER + len));
+            if Record::path_of(start.get(FRAME_HEADER..)?) == path {
+                return Some((offset, start));
             }
             at += 1;
         }
         None
     }
 
-    /// Where the first row of the index is whose hash is not below `wanted`.
-    fn first_row(&self, wanted: u64) -> Option<u64> {
+    /// Where the first row of the index is whose hash is not below `wanted`, and rows around it.
+    fn first_row(&self, wanted: u64) -> Option<(u64, Cow<'_, [u8]>)> {
         // Hashes are spread evenly, so that a guess lands close, and one read around it is nearly always enough.
         let guess = ((u128::from(wanted) * u128::from(self.index_rows)) >> 64) as u64;
         let (mut low, mut high) = (guess.saturating_sub(ROWS_AROUND), (guess + ROWS_AROUND).min(self.index_rows));
         let rows = self.base.bytes(self.row_at(low), (high - low) as usize * INDEX_ROW)?;
         let below = rows.chunks_exact(INDEX_ROW).take_while(|row| u64_at(row, 0) < wanted).count() as u64;
         if (below > 0 || low == 0) && (low + below < high || high == self.index_rows) {
-            return Some(low + below);
+            return Some((low + below, rows));
         }
         (low, high) = (0, self.index_rows);
         while low < high {
@@ -259,7 +295,7 @@ impl Cache {
             let row = self.base.bytes(self.row_at(middle), INDEX_ROW)?;
             if u64_at(&row, 0) < wanted { low = middle + 1 } else { high = middle }
         }
-        Some(low)
+        Some((low, Cow::Borrowed(&[])))
     }
 
     fn row_at(&self, number: u64) -> u64 {

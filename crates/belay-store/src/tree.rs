@@ -9,7 +9,7 @@ mod pages;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-pub(crate) use pages::{Page, Paged, Pages, Shape, join};
+pub(crate) use pages::{Page, Pages, Shape, join};
 
 use belay_sys::{FileType, Time};
 
@@ -539,6 +539,7 @@ impl Node {
     /// The hash of what the directory holds, whenever and by whomever it was made.
     pub fn identity(&self, algorithm: Algorithm) -> Hash {
         let mut out = Encoder::default();
+        out.bytes.reserve(self.entries.len() * pages::ENTRY_BYTES_GUESS);
         out.bytes.extend_from_slice(b"belay node 1\0");
         self.entries.iter().filter(|entry| !entry.is_opaque()).for_each(|entry| entry.encode_identity(&mut out));
         algorithm.hash(&out.bytes)

@@ -1,6 +1,6 @@
 //! Captures whole directories: a stack of tasks, several threads, nodes built from the leaves up.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
@@ -13,7 +13,9 @@ use super::judge::Decision;
 use super::sqlite::Item;
 use crate::error::{Error, Result};
 use crate::filter::Rules;
+use crate::history::content_of;
 use crate::manifest::GapKind;
+use crate::objects::Store;
 use crate::statcache::{DirStat, EntryStat, Record, Update, flags};
 use crate::tree::{Entry, Node, Opaque};
 
@@ -360,11 +362,19 @@ impl Known {
         Known { node: Some(node), proofs }
     }
 
-    /// The entry as it was captured, if the inode is unchanged.
-    pub(super) fn entry(&self, name: &[u8], stat: &Stat) -> Taken {
+    /// The entry as it was captured, if the inode is unchanged and the store has its content.
+    pub(super) fn entry(&self, job: &Job<'_>, name: &[u8], stat: &Stat) -> Taken {
         let proof = self.proofs.get(name).filter(|proof| proof.proves(stat))?;
-        Some((self.node.as_ref()?.get(name)?.clone(), proof.clone()))
+        let entry = self.node.as_ref()?.get(name)?;
+        (!job.doubts || is_there(job.store, entry)).then(|| (entry.clone(), proof.clone()))
     }
+}
+
+/// Whether the store has all that holds the bytes of an entry.
+fn is_there(store: &Store, entry: &Entry) -> bool {
+    let mut objects = BTreeSet::new();
+    let is_listed = content_of(store, entry, &mut objects).is_ok();
+    is_listed && objects.iter().all(|key| store.contains(key).unwrap_or(false))
 }
 
 /// Sorts the names of a directory into what is captured, what is left, and what is a directory of its own.
@@ -431,7 +441,7 @@ impl Sorter<'_> {
         };
         match stat {
             Some(stat) if !is_dir => {
-                let known = self.known.entry(name, &stat);
+                let known = self.known.entry(self.job, name, &stat);
                 self.items.push(Item { name: name.to_vec(), stat, known });
             }
             _ => {

@@ -1,6 +1,6 @@
 //! The entries of a known directory: as they were captured, and what is different now.
 //!
-//! What is as it was is not copied before the node is built anew, and its proofs not even then.
+//! What is as it was is not copied before the node is built anew, then only if somebody else has it, and its proofs never.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,27 +69,69 @@ impl Entries {
         self.changes.insert(name.to_vec(), change);
     }
 
-    /// All entries in the order of their names, and the proofs of those whose proofs changed.
+    /// Whether nothing changed.
+    pub(super) fn is_as_it_was(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The names of what changed, in order.
+    pub(super) fn changed(&self) -> Vec<Vec<u8>> {
+        self.changes.keys().cloned().collect()
+    }
+
+    /// All entries in the order of their names, and the proofs of those whose proofs changed. What was captured is copied
+    /// only if somebody else has it, too.
     pub(super) fn finish(self) -> (Vec<Entry>, Vec<EntryStat>) {
-        let mut entries = Vec::with_capacity(self.node.entries.len() + self.changes.len());
-        let mut proofs = Vec::with_capacity(self.changes.len());
-        let mut rest = self.node.entries.as_slice();
-        for (name, change) in self.changes {
-            let at = rest.partition_point(|entry| entry.name < name);
-            entries.extend_from_slice(&rest[..at]);
-            rest = &rest[at..];
-            rest = rest.split_first().filter(|(first, _)| first.name == name).map_or(rest, |(_, after)| after);
-            match change {
-                Change::Gone => proofs.push(EntryStat::gone(name)),
-                Change::Entry(entry) => entries.push(entry),
-                Change::Whole(entry, proof) => {
-                    entries.push(entry);
-                    proofs.push(proof);
-                }
+        let before = Arc::unwrap_or_clone(self.node).entries;
+        let is_known = |name: &[u8]| before.binary_search_by(|entry| entry.name.as_slice().cmp(name)).is_ok();
+        let replaces = |(name, change): (&Vec<u8>, &Change)| !matches!(change, Change::Gone) && is_known(name);
+        if self.changes.iter().all(replaces) { replaced(before, self.changes) } else { merged(before, self.changes) }
+    }
+}
+
+/// Puts each change in the place of the entry that it is about.
+fn replaced(mut entries: Vec<Entry>, changes: BTreeMap<Vec<u8>, Change>) -> (Vec<Entry>, Vec<EntryStat>) {
+    let mut proofs = Vec::with_capacity(changes.len());
+    let mut at = 0;
+    for (name, change) in changes {
+        at += entries[at..].partition_point(|entry| entry.name < name);
+        if let Some(entry) = change.told(name, &mut proofs) {
+            entries[at] = entry;
+        }
+    }
+    (entries, proofs)
+}
+
+/// The same if names came or went.
+fn merged(before: Vec<Entry>, changes: BTreeMap<Vec<u8>, Change>) -> (Vec<Entry>, Vec<EntryStat>) {
+    let mut entries = Vec::with_capacity(before.len() + changes.len());
+    let mut proofs = Vec::with_capacity(changes.len());
+    let mut rest = before.into_iter().peekable();
+    for (name, change) in changes {
+        while let Some(entry) = rest.next_if(|entry| entry.name < name) {
+            entries.push(entry);
+        }
+        rest.next_if(|entry| entry.name == name);
+        entries.extend(change.told(name, &mut proofs));
+    }
+    entries.extend(rest);
+    (entries, proofs)
+}
+
+impl Change {
+    /// What is there now; what proves it, or that it is gone, is added to the proofs.
+    fn told(self, name: Vec<u8>, proofs: &mut Vec<EntryStat>) -> Option<Entry> {
+        match self {
+            Change::Gone => {
+                proofs.push(EntryStat::gone(name));
+                None
+            }
+            Change::Entry(entry) => Some(entry),
+            Change::Whole(entry, proof) => {
+                proofs.push(proof);
+                Some(entry)
             }
         }
-        entries.extend_from_slice(rest);
-        (entries, proofs)
     }
 }
 

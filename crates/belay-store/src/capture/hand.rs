@@ -35,6 +35,8 @@ pub(super) struct Job<'a> {
     pub(super) options: &'a CaptureOptions<'a>,
     pub(super) batch: Option<&'a Batch<'a>>,
     pub(super) cache: Option<&'a Cache>,
+    /// Whether the store may lack what the cache knows of.
+    pub(super) doubts: bool,
     pub(super) judge: Judge,
     pub(super) root: Root,
     pub(super) threads: usize,
@@ -82,6 +84,7 @@ impl<'a> Job<'a> {
             options,
             batch,
             cache,
+            doubts: false,
             judge,
             root,
             threads,
@@ -91,6 +94,11 @@ impl<'a> Job<'a> {
             entries,
             twins,
         })
+    }
+
+    /// The same, with a cache of something that may be gone from the store, in whole or in part.
+    pub(super) fn doubting(self) -> Job<'a> {
+        Job { doubts: true, ..self }
     }
 
     /// The content of a file that was read by another of its names and is as it was then.
@@ -325,10 +333,17 @@ impl Hand<'_> {
     /// Does the same for a directory of which only some entries changed.
     pub(super) fn reassemble(&mut self, dir: Patched) -> Result<Kind> {
         let Patched { path, record: before, proof: dir, rules, flags, entries } = dir;
-        let known = Record::checked(&before).and_then(|record| self.job.store.paged(&record.node()).ok().flatten());
+        let key = Record::checked(&before).map(|record| record.node());
+        let known = key.and_then(|key| self.job.store.pages_of(&key).ok().flatten());
+        // The next capture begins with what is made of it now, and who compares the two reads pages.
+        if let (Some(key), Some(_), Some(_)) = (key, &known, &self.worker) {
+            self.job.store.forget_node(&key);
+        }
+        let changed = entries.changed();
         let (entries, proofs) = entries.finish();
         let node = Node { entries };
-        let (key, pages) = node.store_after(known.as_ref(), &mut |bytes| self.put(ObjectKind::Tree, bytes))?;
+        let known = known.as_deref().map(|pages| (pages, changed.as_slice()));
+        let (key, pages) = node.store_after(known, &mut |bytes| self.put(ObjectKind::Tree, bytes))?;
         let identity = node.identity(self.job.store.algorithm());
         let totals = node.totals();
         if self.worker.is_some() {

@@ -21,13 +21,17 @@ use crate::manifest::{Gap, GapKind, Manifest};
 use crate::statcache::{Cache, DirStat, EntryStat, EntryView, Linked, Record, Update, flags};
 use crate::tree::{Entry, Kind, Meta, Opaque};
 
+/// Of a directory of more entries only what changed is written to the cache.
+const ENTRIES_KNOWN_MAX: usize = 64;
+
+/// To look at so many directories is worth another thread.
+const MANY_DIRS: usize = 24;
+
 /// What to look at if only `paths` changed; `None` if the cache is not about the state they changed from.
 pub(super) fn work_for(job: &Job<'_>, cache: &Cache, paths: &[Vec<u8>]) -> Option<Work> {
     let mut work = Work::new();
     work.entry(Vec::new()).or_default();
-    let linked = cache.linked.iter().map(|one| &one.path);
-    for path in paths.iter().chain(linked) {
-        let mut path = path.as_slice();
+    for mut path in paths.iter().map(Vec::as_slice).chain(unproven(job, cache)) {
         while !path.is_empty() && !cache.contains(parent_of(path)) {
             path = parent_of(path);
         }
@@ -39,6 +43,40 @@ pub(super) fn work_for(job: &Job<'_>, cache: &Cache, paths: &[Vec<u8>]) -> Optio
     }
     let root = cache.find(b"")?;
     (Record::parse(&root)?.rules() == job.rules_at(b"").fingerprint()).then_some(work)
+}
+
+/// The files with other names, through which they may have changed unseen, but for those that are proven to be as they were.
+fn unproven<'a>(job: &Job<'_>, cache: &'a Cache) -> Vec<&'a [u8]> {
+    let mut by_dir: BTreeMap<&[u8], Vec<&'a [u8]>> = BTreeMap::new();
+    for one in &cache.linked {
+        by_dir.entry(parent_of(&one.path)).or_default().push(&one.path);
+    }
+    let is_proven = |dir: &Dir, proofs: &Proofs<'_>, path: &[u8]| {
+        let proof = proofs.get(name_of(path));
+        proof.is_some_and(|proof| dir.stat(name_of(path)).is_ok_and(|stat| proof.proves(&stat)))
+    };
+    let left_of = |dirs: &[(&[u8], Vec<&'a [u8]>)]| -> Vec<&'a [u8]> {
+        let mut left = Vec::new();
+        for (dir, paths) in dirs {
+            let record = cache.find_checked(dir);
+            let proofs = record.as_deref().and_then(Record::checked).map(|record| Proofs::of(&record));
+            let known = proofs.zip(job.root.dir_path_only(dir).ok());
+            let is_left = |path: &&&[u8]| !known.as_ref().is_some_and(|(proofs, dir)| is_proven(dir, proofs, path));
+            left.extend(paths.iter().filter(is_left));
+        }
+        left
+    };
+    let dirs: Vec<_> = by_dir.into_iter().collect();
+    if dirs.len() < MANY_DIRS {
+        return left_of(&dirs);
+    }
+    let (mine, others) = dirs.split_at(dirs.len() / 2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| left_of(others));
+        let mut left = left_of(mine);
+        left.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        left
+    })
 }
 
 /// Captures what `work` names and keeps the rest.
@@ -110,6 +148,15 @@ struct Again {
     work: DirWork,
 }
 
+impl Again {
+    /// Whether nothing is to be said of it that is not known.
+    fn is_as_it_was(&self) -> bool {
+        let known = Record::checked(&self.record).map(|record| (record.dir(), record.rules(), record.flags()));
+        let is_racy = self.flags & flags::RACY != 0;
+        !is_racy && self.entries.is_as_it_was() && known == Some((self.proof, self.rules, self.flags))
+    }
+}
+
 /// Looks at the directories in parallel; `None` if everything has to be judged again.
 fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Option<Looked>> {
     let mut all = Looked::default();
@@ -142,14 +189,22 @@ fn look_again(job: &Job<'_>, mut work: Work, is_dirty_set: bool) -> Result<Optio
         }
         let results = results.into_inner().expect("no holder panics");
         lost.extend(results.iter().filter(|(_, one)| matches!(one, One::Gone)).map(|(path, _)| path.clone()));
+        // First what is there, in whatever order it was seen: where one of them is looked at once more because of another,
+        // what was to be seen in it is looked at again, too.
+        let mut absent = Vec::new();
         for (path, one) in results {
-            let anew = match one {
+            match one {
                 One::Here(again, starts, gone) => {
                     all.starts.extend(starts);
                     all.gone.extend(gone);
                     all.dirs.insert(path, *again);
-                    continue;
                 }
+                other => absent.push((path, other)),
+            }
+        }
+        for (path, one) in absent {
+            let anew = match one {
+                One::Here(..) => unreachable!("it was taken in above"),
                 One::RulesChanged(top) if top.is_empty() => return Ok(None),
                 // Nothing but what is beneath it can be judged otherwise, and that is captured whole.
                 One::RulesChanged(top) if !rejudged.insert(top.clone()) => continue,
@@ -199,8 +254,10 @@ fn where_rules_changed(job: &Job<'_>, cache: &Cache, path: &[u8]) -> Vec<u8> {
 fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) -> Result<One> {
     let job = hand.job;
     let cache = job.cache.expect("only a known tree is patched");
-    let Some(bytes) = cache.find(path) else { return Ok(One::Gone) };
-    let Some(record) = Record::parse(&bytes) else { return Ok(One::RulesChanged(Vec::new())) };
+    let bytes = cache.find_checked(path);
+    let Some((bytes, record)) = bytes.as_deref().and_then(|bytes| Some((bytes, Record::checked(bytes)?))) else {
+        return Ok(if cache.contains(path) { One::RulesChanged(Vec::new()) } else { One::Gone });
+    };
     let since = (job.options.clock)();
     let opened = job.root.dir(path).and_then(|dir| dir.stat_self().map(|stat| (dir, stat)));
     let (dir, stat) = match opened {
@@ -259,7 +316,7 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
     let flags =
         bit(racy || lost, flags::RACY) | bit(forced || was_forced, flags::FORCED) | bit(has_rules, flags::RULES);
     let (proof, rules) = (job.proof(&stat), rules.fingerprint());
-    let again = Again { record: bytes.into_owned(), entries: known, proof, rules, flags, own: Some(own), work };
+    let again = Again { record: bytes.to_vec(), entries: known, proof, rules, flags, own: Some(own), work };
     Ok(One::Here(Box::new(again), starts, gone))
 }
 
@@ -458,6 +515,10 @@ fn rebuild(hand: &mut Hand<'_>, old: &Manifest, looked: &mut Looked) -> Result<E
     while let Some((level, paths)) = by_depth.pop_last() {
         for path in paths {
             let again = looked.dirs.remove(&path).expect("it was put there");
+            // The root is always told of: with its record the cache is about this snapshot.
+            if !path.is_empty() && again.is_as_it_was() {
+                continue;
+            }
             let Again { record, entries, proof, rules, flags, own, .. } = again;
             let kind = hand.reassemble(Patched { path: path.clone(), record, proof, rules, flags, entries })?;
             if path.is_empty() {
@@ -482,12 +543,17 @@ fn rebuild(hand: &mut Hand<'_>, old: &Manifest, looked: &mut Looked) -> Result<E
 fn untouched(job: &Job<'_>, path: &[u8]) -> Result<Again> {
     let cache = job.cache.expect("only a known tree is patched");
     let missing = || Error::corrupt("the stat cache", "a directory's record is missing");
-    let bytes = cache.find(path).ok_or_else(missing)?;
-    let record = Record::parse(&bytes).ok_or_else(missing)?;
-    let entries = Entries::of(job.store.node(&record.node())?);
-    let work = DirWork::default();
-    let (proof, rules, flags) = (record.dir(), record.rules(), record.flags());
-    Ok(Again { record: bytes.into_owned(), entries, proof, rules, flags, own: None, work })
+    let head = cache.find_head(path).ok_or_else(missing)?;
+    let record = Record::checked(&head).ok_or_else(missing)?;
+    let node = job.store.node(&record.node())?;
+    let (proof, rules, flags) = (record.dir(), record.rules(), record.flags() & !flags::PARTIAL);
+    // All that is known of the entries of a small one may be written anew.
+    let bytes = match node.entries.len() > ENTRIES_KNOWN_MAX {
+        true => head.into_owned(),
+        false => cache.find_checked(path).ok_or_else(missing)?.into_owned(),
+    };
+    let (entries, work) = (Entries::of(node), DirWork::default());
+    Ok(Again { record: bytes, entries, proof, rules, flags, own: None, work })
 }
 
 /// Puts together what was found anew and what still holds.

@@ -41,7 +41,8 @@ impl<'a> Draft<'a> {
         }
         let ours = self.now(path)?;
         if change.opaque || ours.as_ref().is_some_and(Entry::is_opaque) {
-            return self.clash(path, Clash::NotCaptured, None);
+            // Nobody knows what is in it, either.
+            return self.settle(path, Clash::NotCaptured, None);
         }
         if same(ours.as_ref(), change.after.as_ref()) {
             return Ok(());
@@ -153,7 +154,8 @@ impl<'a> Draft<'a> {
         self.set(path, theirs.cloned(), None)
     }
 
-    /// A repository is taken over as a whole, if it is as the step left it and nobody else had a hand in it.
+    /// A repository is taken over as a whole, if it is as the step left it, and nobody else had a hand in it or all that
+    /// happened to it was removing.
     fn take_repository(&mut self, path: &[u8]) -> Result<()> {
         let inside = || self.step.changes.iter().filter(|change| is_within(&change.path, path));
         let is_concerned = inside().any(|change| (self.step.is_meant)(&change.path));
@@ -161,6 +163,13 @@ impl<'a> Draft<'a> {
             let is_ours = (self.step.is_meant)(&change.path) || change.before.as_ref().is_some_and(is_dir);
             is_ours && !(self.step.is_doubtful)(&change.path) && !change.opaque
         });
+        // Where nothing but removals lie behind, bringing all of it back hides nothing that is there.
+        let is_removal = inside().all(|change| match (&change.before, &change.after) {
+            (None, Some(_)) => !change.opaque,
+            (Some(before), Some(after)) => is_dir(before) && is_dir(after),
+            _ => false,
+        });
+        let is_doubtful = inside().any(|change| (self.step.is_doubtful)(&change.path));
         let [base, ours, theirs] =
             [self.trees.base.lookup(path)?, self.trees.ours.lookup(path)?, self.trees.theirs.lookup(path)?];
         let alike = |a: &Option<Entry>, b: &Option<Entry>| match (a, b) {
@@ -170,7 +179,13 @@ impl<'a> Draft<'a> {
         self.settled.push(path.to_vec());
         match () {
             () if !is_concerned || alike(&ours, &theirs) => Ok(()),
-            () if is_pure && alike(&ours, &base) => self.adopt(path, theirs.as_ref()),
+            () if (is_pure || is_removal) && alike(&ours, &base) => {
+                if is_doubtful {
+                    let beside = Some(path.to_vec());
+                    self.conflicts.push(Conflict { path: path.to_vec(), clash: Clash::Doubtful, beside });
+                }
+                self.adopt(path, theirs.as_ref())
+            }
             () => self.clash(path, Clash::Repository, None),
         }
     }

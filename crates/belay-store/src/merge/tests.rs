@@ -255,6 +255,27 @@ fn a_repository_goes_back_as_a_whole_or_not_at_all() {
 }
 
 #[test]
+fn a_repository_that_was_only_removed_comes_back_whoever_else_had_a_hand_in_it() {
+    let then = [("r/.git/HEAD", "1"), ("r/.git/objects/x", "x"), ("r/.git/hooks/h", "h")];
+    for step in [&[("r/b", "b")][..], &[("r/.git/hooks/h", "h"), ("r/b", "b")]] {
+        let shared =
+            Case { is_meant: &|path| path != b"r/.git/HEAD", ..Case::new(files(step), files(step), files(&then)) };
+        let outcome = shared.run();
+        assert_eq!(outcome.conflicts(), []);
+        assert_eq!((&*outcome.world["r/.git/HEAD"], &*outcome.world["r/.git/objects/x"]), ("1", "x"));
+        let older =
+            Case { is_doubtful: &|path| path == b"r/.git/HEAD", ..Case::new(files(step), files(step), files(&then)) };
+        let outcome = older.run();
+        assert_eq!(outcome.conflicts(), [("r/.git".into(), Clash::Doubtful, Some("r/.git".into()))]);
+        assert_eq!(&*outcome.world["r/.git/HEAD"], "1");
+        let again = [step, &[("r/.git/HEAD", "2")]].concat();
+        let later = Case::new(files(step), files(&again), files(&then)).run();
+        assert_eq!(later.conflicts(), [("r/.git".into(), Clash::Repository, None)]);
+        assert_eq!(&*later.world["r/.git/HEAD"], "2");
+    }
+}
+
+#[test]
 fn a_database_and_its_log_stay_together() {
     let outcome = reverse(
         &[("x.db", "\0two"), ("x.db-wal", "\0two")],

@@ -52,6 +52,24 @@ fn an_object_that_is_read_alone_is_the_same_wherever_it_lies() {
 }
 
 #[test]
+fn an_object_that_is_read_alone_is_the_same_in_whatever_order() {
+    let small: Vec<_> = (0..10u64).map(|seed| noise(seed, 300).repeat(40)).collect();
+    let packed: Vec<_> = (20..60u64).map(|seed| noise(seed, 300).repeat(40)).collect();
+    let as_it_is: Vec<_> = (60..70u64).map(|seed| noise(seed, 60_000)).collect();
+    for (objects, kept_after) in [(small, [1, 1, 1]), (packed, [0, 0, 1]), (as_it_is, [0, 0, 0])] {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = put_all(&store(&dir), &objects);
+        let store = store(&dir);
+        assert_eq!(store.packs().unwrap()[0].block_count, 1);
+        for (at, (key, bytes)) in keys.iter().zip(&objects).rev().enumerate() {
+            assert!(&store.read_alone(key).unwrap() == bytes, "object {at} from the end");
+            let kept = store.blocks.lock().unwrap().blocks.len();
+            assert_eq!(kept, kept_after[at.min(2)], "blocks that are kept after object {at} from the end");
+        }
+    }
+}
+
+#[test]
 fn the_same_bytes_are_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let store = store(&dir);
@@ -111,6 +129,24 @@ fn an_older_store_is_read_as_it_is_and_raised_by_the_first_write() {
     assert_ne!(paged, whole);
     let store = self::store(&dir);
     assert_eq!(store.node(&paged).unwrap(), store.node(&whole).unwrap());
+}
+
+#[test]
+fn what_is_packed_in_haste_is_kept_from_those_who_would_not_understand_it_for_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let format = || std::fs::read_to_string(dir.path().join("store/format")).unwrap();
+    let early = put_all(&store(&dir), &[noise(1, 300)])[0];
+    assert_eq!(format(), "belay store\nformat 2\nhash blake3\n");
+    // Said before there is anything to be misunderstood, also if nothing comes of it.
+    drop(store(&dir).packing(Packing::Swift).begin().unwrap());
+    assert_eq!(format(), "belay store\nformat 5\nhash blake3\n");
+    let swift = put_all(&store(&dir).packing(Packing::Swift), &[noise(2, 300)])[0];
+    let late = put_all(&store(&dir), &[noise(3, 300)])[0];
+    store(&dir).maintain().unwrap();
+    assert_eq!(format(), "belay store\nformat 5\nhash blake3\n");
+    for (key, seed) in [(early, 1), (swift, 2), (late, 3)] {
+        assert_eq!(store(&dir).read(&key).unwrap(), noise(seed, 300));
+    }
 }
 
 #[test]

@@ -20,6 +20,12 @@ const PIECE_BYTES_MAX: usize = 128 << 10;
 /// Memory to unpack a part of an ordinary block into, whatever part comes next.
 const ROOM_BYTES_MIN: usize = 5 << 18;
 
+/// Memory to read an ordinary block into, and more than most need.
+const STORED_BYTES_MIN: usize = 1 << 19;
+
+/// The table of more blocks than this is not read for one of them.
+const LISTED_BLOCKS_MAX: u32 = 4096;
+
 /// An open pack; it stays readable even after its name was removed.
 pub(crate) struct Pack {
     /// Tells open packs apart in this process.
@@ -35,6 +41,8 @@ pub(crate) struct Pack {
     fanout: Vec<u32>,
     /// What its blocks lead to, if they are pointers.
     pub(crate) copies: Option<Arc<Copies>>,
+    /// The block table, read when first asked for.
+    block_rows: OnceLock<Vec<u8>>,
     /// Rows of the object table by first byte of the key, read when first asked for.
     buckets: Vec<OnceLock<Vec<u8>>>,
 }
@@ -94,6 +102,7 @@ impl Pack {
             object_count: 0,
             fanout: Vec::new(),
             copies: None,
+            block_rows: OnceLock::new(),
             buckets: (0..256).map(|_| OnceLock::new()).collect(),
         };
         pack.read_trailer()?;
@@ -244,8 +253,17 @@ impl Pack {
         if number >= self.block_count {
             return Err(self.bad("an object names a block that is not there"));
         }
-        let row = self.bytes(self.footer_at + u64::from(number) * BLOCK_ROW as u64, BLOCK_ROW)?;
-        let block = Block::from_row(&row);
+        let at = number as usize * BLOCK_ROW;
+        // Of a pack of pointers each object is a block.
+        let block = if self.block_count > LISTED_BLOCKS_MAX {
+            Block::from_row(&self.bytes(self.footer_at + at as u64, BLOCK_ROW)?)
+        } else {
+            if self.block_rows.get().is_none() {
+                let rows = self.bytes(self.footer_at, self.block_count as usize * BLOCK_ROW)?;
+                self.block_rows.get_or_init(|| rows);
+            }
+            Block::from_row(&self.block_rows.get().expect("it was just read")[at..at + BLOCK_ROW])
+        };
         self.check_bounds(&block)?;
         Ok(block)
     }
@@ -311,6 +329,14 @@ impl Pack {
         unpacked.map(drop).map_err(|_| self.bad("a block cannot be unpacked"))
     }
 
+    /// The bytes of an object of a block that is stored as it is; only the object tells whether they are right.
+    pub(crate) fn part(&self, block: &Block, place: Place) -> Result<Vec<u8>> {
+        if place.offset.checked_add(place.len).is_none_or(|end| end > block.stored_len) {
+            return Err(self.bad("an object lies outside its block"));
+        }
+        self.bytes(block.offset + u64::from(place.offset), place.len as usize)
+    }
+
     /// The raw bytes of a block up to `end`, or more, in memory that is used again; only the objects in it tell whether
     /// they are right.
     pub(crate) fn raw_until(
@@ -323,9 +349,12 @@ impl Pack {
             *raw = self.raw(block)?;
             return Ok(());
         }
-        stored.resize(block.stored_len as usize, 0);
-        self.file.read_at(stored, block.offset).map_err(Error::disk("read", &self.name))?;
-        unpack_until(stored, (end, block.raw_len as usize), raw)
+        let len = block.stored_len as usize;
+        if stored.len() < len {
+            *stored = vec![0; len.max(STORED_BYTES_MIN)];
+        }
+        self.file.read_at(&mut stored[..len], block.offset).map_err(Error::disk("read", &self.name))?;
+        unpack_until(&stored[..len], (end, block.raw_len as usize), raw)
             .map_err(|_| self.bad(&format!("the block at byte {} cannot be unpacked", block.offset)))
     }
 

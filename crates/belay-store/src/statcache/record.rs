@@ -252,18 +252,18 @@ impl RecordBuilder {
         framed(&out)
     }
 
-    /// A record whose entries are those that changed since `before`, a whole record of so many entries; a whole one
-    /// itself if that is most of them.
+    /// A record whose entries are those that changed since `before`, which was of so many entries; a whole one itself if
+    /// that is most of them and they are all known.
     pub(crate) fn build_after(&self, before: &[u8], count: usize) -> Vec<u8> {
         let names: usize = self.entries.iter().map(|entry| entry.name.len() + ENTRY_FIXED).sum();
         let mut out = self.head(self.flags | flags::PARTIAL, self.entries.len(), names);
         self.entries.iter().for_each(|entry| entry.encode(&mut out));
         let partial = framed(&out);
-        if self.entries.len() * 2 <= count {
+        if self.entries.len() * 2 <= count || Record::is_partial(before) {
             return partial;
         }
-        let partial = [partial];
-        merged(before, &partial).unwrap_or_else(|| partial.concat())
+        let both = Record::checked(before).zip(Record::checked(&partial));
+        both.and_then(|(before, after)| joined(&before, &[after])).map_or(partial, closed)
     }
 
     /// All that comes before the entries.
@@ -288,12 +288,30 @@ impl RecordBuilder {
 
 /// One record out of a whole one and those that follow it; `None` if one of them is damaged.
 pub(super) fn merged(whole: &[u8], later: &[Vec<u8>]) -> Option<Vec<u8>> {
-    let whole = Record::parse(whole).filter(|record| record.flags() & flags::PARTIAL == 0)?;
     let later = later.iter().map(|bytes| Record::parse(bytes)).collect::<Option<Vec<_>>>()?;
-    let Some(last) = later.last() else { return Some(framed(whole.bytes)) };
+    joined(&Record::parse(whole)?, &later).map(closed)
+}
+
+/// Fills in the length and check of a record.
+fn closed(mut record: Vec<u8>) -> Vec<u8> {
+    let (header, body) = record.split_at_mut(FRAME_HEADER);
+    header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
+    header[4..].copy_from_slice(&check(body).to_le_bytes());
+    record
+}
+
+/// One record out of a whole one and those that follow it, for [`Record::checked`]: with nothing but room where its length
+/// and check go.
+pub(super) fn joined(whole: &Record<'_>, later: &[Record<'_>]) -> Option<Vec<u8>> {
+    if whole.flags() & flags::PARTIAL != 0 {
+        return None;
+    }
+    let last = later.last().unwrap_or(whole);
     let mut changed: BTreeMap<&[u8], EntryView<'_>> = BTreeMap::new();
     changed.extend(later.iter().flat_map(Record::entries).map(|entry| (entry.name, entry)));
-    let mut out = last.bytes[..last.entries_at].to_vec();
+    let mut out = Vec::with_capacity(FRAME_HEADER + whole.bytes.len() + last.bytes.len());
+    out.resize(FRAME_HEADER, 0);
+    out.extend_from_slice(&last.bytes[..last.entries_at]);
     let mut count = 0u32;
     let mut keep = |entry: EntryView<'_>| {
         if entry.flags & flags::GONE == 0 {
@@ -309,9 +327,10 @@ pub(super) fn merged(whole: &[u8], later: &[Vec<u8>]) -> Option<Vec<u8>> {
         keep(changes.next_if(|change| change.name == entry.name).unwrap_or(entry));
     }
     changes.for_each(keep);
-    out[FLAGS_AT] &= !flags::PARTIAL;
-    out[COUNT_AT..COUNT_AT + 4].copy_from_slice(&count.to_le_bytes());
-    Some(framed(&out))
+    let body = &mut out[FRAME_HEADER..];
+    body[FLAGS_AT] &= !flags::PARTIAL;
+    body[COUNT_AT..COUNT_AT + 4].copy_from_slice(&count.to_le_bytes());
+    Some(out)
 }
 
 /// What one snapshot changed in the cache.

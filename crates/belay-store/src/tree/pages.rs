@@ -16,6 +16,9 @@ const WHOLE_ENTRIES_MAX: usize = 96;
 /// One name in so many begins a page.
 const PAGE_ENTRIES_MEAN: u64 = 48;
 
+/// More bytes than most entries take.
+pub(super) const ENTRY_BYTES_GUESS: usize = 128;
+
 /// What the object of a directory holds.
 #[derive(Clone)]
 pub(crate) enum Shape {
@@ -29,12 +32,6 @@ pub(crate) enum Shape {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pages {
     pub(crate) list: Vec<Page>,
-}
-
-/// A large directory as it is stored.
-pub(crate) struct Paged {
-    pub(crate) pages: Arc<Pages>,
-    pub(crate) node: Arc<Node>,
 }
 
 /// A stretch of a large directory's entries.
@@ -54,21 +51,25 @@ impl Node {
         self.store_after(None, put).map(|(key, _)| key)
     }
 
-    /// The same, without the pages that a stored state of the directory has already; returns its pages, too, if it
-    /// has any.
+    /// The same, without the pages that the directory had before, if only entries of these names, in order, are others now;
+    /// returns its pages, too, if it has any.
     pub(crate) fn store_after(
         &self,
-        before: Option<&Paged>,
+        before: Option<(&Pages, &[Vec<u8>])>,
         put: &mut dyn FnMut(&[u8]) -> Result<Hash>,
     ) -> Result<(Hash, Option<Arc<Pages>>)> {
-        let stretches = cut(&self.entries);
+        let stretches = match before {
+            Some((pages, changed)) => self.cut_again(pages, changed),
+            None => cut(&self.entries),
+        };
         if stretches.len() < 2 {
             return Ok((put(&self.encode())?, None));
         }
         let mut list = Vec::with_capacity(stretches.len());
-        let mut before = before.map(|before| (before.pages.list.as_slice(), before.node.entries.as_slice()));
-        for entries in stretches {
-            let key = match before.as_mut().and_then(|before| unchanged(before, entries)) {
+        let mut before = before.map(|(pages, changed)| (pages.list.as_slice(), changed));
+        for (at, entries) in stretches.iter().enumerate() {
+            let end = stretches.get(at + 1).map(|next| next[0].name.as_slice());
+            let key = match before.as_mut().and_then(|before| unchanged(before, entries, end)) {
                 Some(key) => key,
                 None => put(&encode(entries))?,
             };
@@ -79,22 +80,48 @@ impl Node {
     }
 }
 
-/// The key of the page that has just these entries; pages and entries before them are dropped.
-fn unchanged(before: &mut (&[Page], &[Entry]), entries: &[Entry]) -> Option<Hash> {
-    let first = &entries[0].name;
-    while let Some(page) = before.0.first().filter(|page| page.first <= *first) {
-        before.0 = &before.0[1..];
-        let held = before.1.split_off(..page.count as usize)?;
-        if page.first == *first {
-            return (held == entries).then_some(page.key);
+impl Node {
+    /// The stretches of entries that are stored together, if only entries of these names are others than in these pages.
+    fn cut_again(&self, pages: &Pages, changed: &[Vec<u8>]) -> Vec<&[Entry]> {
+        if self.entries.len() <= WHOLE_ENTRIES_MAX {
+            return vec![&self.entries];
         }
+        // The first page began with the first name, whatever that was.
+        let first = pages.list.iter().take(1).map(|page| &page.first);
+        let new = first.chain(changed).filter(|name| begins(name));
+        let mut borders: Vec<&Vec<u8>> = pages.list.iter().skip(1).map(|page| &page.first).chain(new).collect();
+        borders.sort_unstable();
+        borders.dedup();
+        let mut stretches = Vec::with_capacity(borders.len() + 1);
+        let mut from = 0;
+        for at in borders.into_iter().filter_map(|name| self.find(name).ok()).filter(|at| *at > 0) {
+            stretches.push(&self.entries[from..at]);
+            from = at;
+        }
+        stretches.push(&self.entries[from..]);
+        stretches
     }
-    None
+}
+
+/// The key of the page that had just these entries, of which the next page begins with the name `end`; pages and changed
+/// names before them are dropped.
+///
+/// Where no name between both borders changed, everything is as it was there: so a page that began alike and was as long
+/// had the same.
+fn unchanged(before: &mut (&[Page], &[Vec<u8>]), entries: &[Entry], end: Option<&[u8]>) -> Option<Hash> {
+    let (pages, changed) = before;
+    let first = &entries[0].name;
+    *pages = &pages[pages.partition_point(|page| page.first < *first)..];
+    *changed = &changed[changed.partition_point(|name| name < first)..];
+    let is_other = changed.first().is_some_and(|name| end.is_none_or(|end| name.as_slice() < end));
+    let page = pages.first().filter(|page| page.first == *first && page.count == entries.len() as u64)?;
+    (!is_other).then_some(page.key)
 }
 
 /// The bytes of a node, or of a page, with these entries.
 pub(super) fn encode(entries: &[Entry]) -> Vec<u8> {
     let mut out = Encoder::default();
+    out.bytes.reserve(entries.len() * ENTRY_BYTES_GUESS);
     out.byte(NODE_VERSION);
     out.number(entries.len() as u64);
     entries.iter().for_each(|entry| entry.encode(&mut out));

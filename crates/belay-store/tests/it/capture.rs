@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, SystemTime};
 
-use belay_store::{GapKind, Kind, Packing, Quiet, Source, VerifyOptions, View, verify};
+use belay_store::{GapKind, Kind, Manifest, Packing, Quiet, Source, VerifyOptions, View, verify};
 
 use crate::world::Bench;
 
@@ -310,6 +310,68 @@ fn a_directory_replaced_by_another_of_its_name_is_seen_by_a_dirty_set() {
     let paths = [b"src".to_vec(), b"src/main.rs".to_vec()];
     let now = bench.capture(Source::Dirty { base: &base, paths: &paths });
     assert_eq!(now.manifest, bench.full());
+}
+
+/// A tree in which so much changed that several threads look at it, and that takes longest at its top.
+fn much_changed(change: impl Fn(&Bench)) -> (Bench, Manifest, Vec<Vec<u8>>) {
+    let bench = Bench::new();
+    let files: Vec<String> = (0..400).map(|n| format!("f{n}")).chain((0..12).map(|n| format!("d{n}/file"))).collect();
+    let write = |text: &str| {
+        for file in &files {
+            bench.workspace.file(file, text);
+        }
+    };
+    bench.workspace.file("d5/.gitignore", "nothing\n");
+    write("1\n");
+    settle();
+    let base = bench.walk().manifest;
+    settle();
+    write("2\n");
+    change(&bench);
+    settle();
+    let paths = files.iter().map(|file| file.clone().into_bytes()).collect();
+    (bench, base, paths)
+}
+
+#[test]
+fn a_directory_that_is_looked_at_once_more_loses_nothing_that_was_seen_in_it() {
+    // One beneath it is gone.
+    let (bench, base, paths) = much_changed(|bench| {
+        bench.workspace.remove("d5");
+    });
+    let now = bench.capture(Source::Dirty { base: &base, paths: &paths });
+    assert_eq!(now.manifest, bench.full());
+    // Other rules hold in one beneath it.
+    let (bench, ..) = much_changed(|bench| {
+        bench.workspace.file("d5/.gitignore", "another\n");
+    });
+    assert_eq!(bench.walk().manifest, bench.full());
+}
+
+#[test]
+fn a_file_with_other_names_is_told_of_only_if_it_was_written_through_one_of_them() {
+    let bench = Bench::new();
+    populate(&bench);
+    bench.workspace.file("near", "1\n").file("far/away/twin", "1\n");
+    let outside = tempfile::tempdir_in(bench.path().parent().unwrap()).unwrap();
+    fs::hard_link(bench.path().join("far/away/twin"), outside.path().join("twin")).unwrap();
+    settle();
+    let mut base = bench.walk().manifest;
+    let told = |bench: &Bench| {
+        let delta = fs::read(bench.workspace.home().join("cache.delta")).unwrap();
+        delta.windows(8).any(|bytes| bytes == b"far/away")
+    };
+    for (text, is_written) in [("22\n", false), ("333\n", true)] {
+        fs::write(bench.path().join("near"), text).unwrap();
+        if is_written {
+            fs::write(outside.path().join("twin"), text).unwrap();
+        }
+        settle();
+        let now = bench.capture(Source::Dirty { base: &base, paths: &[b"near".to_vec()] });
+        assert_eq!(now.manifest, bench.full());
+        assert_eq!((now.files_read, told(&bench)), (1 + u64::from(is_written), is_written));
+        base = now.manifest;
+    }
 }
 
 #[test]

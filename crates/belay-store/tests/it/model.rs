@@ -1,5 +1,6 @@
 //! Random worlds and random deeds: every way to look agrees, and every way back ends where it began.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -65,13 +66,45 @@ impl Model {
             Some((_, base)) => self.capture("dirty", Source::Dirty { base, paths: touched }),
             None => self.capture("dirty", Source::Walk),
         };
-        assert_eq!(dirty.manifest, full, "a dirty set saw something else: {:?}", touched);
+        if dirty.manifest != full {
+            let apart = self.told_apart(&dirty.manifest, &full);
+            panic!("a dirty set saw something else: {touched:?}\n{}", apart.join("\n"));
+        }
         if self.filter == Filter::everything() {
             for (other, manifest) in &self.states {
                 self.same_iff_same(other, manifest, &world, &full);
             }
         }
         self.states.push((world, full));
+    }
+
+    /// The entries in which two captures differ, both of which the store has.
+    fn told_apart(&self, one: &Manifest, other: &Manifest) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut pairs = vec![(Vec::new(), one.root.clone(), other.root.clone())];
+        while let Some((path, one, other)) = pairs.pop() {
+            let is_same_kind = match (&one.kind, &other.kind) {
+                (belay_store::Kind::Dir { node, .. }, belay_store::Kind::Dir { node: other, .. }) if node != other => {
+                    let (ours, theirs) = (self.store.node(node).unwrap(), self.store.node(other).unwrap());
+                    let names = ours.entries.iter().chain(&theirs.entries).map(|entry| &entry.name);
+                    for name in names.collect::<BTreeSet<_>>() {
+                        let path = [path.as_slice(), b"/", name].concat();
+                        match (ours.get(name), theirs.get(name)) {
+                            (Some(ours), Some(theirs)) => pairs.push((path, ours.clone(), theirs.clone())),
+                            (ours, theirs) => {
+                                found.push(format!("{}: {ours:?} / {theirs:?}", belay_testkit::show(&path)));
+                            }
+                        }
+                    }
+                    true
+                }
+                (kind, other) => kind == other,
+            };
+            if !is_same_kind || one.meta != other.meta {
+                found.push(format!("{}: {one:?} / {other:?}", belay_testkit::show(&path)));
+            }
+        }
+        found
     }
 
     fn same_iff_same(&self, world: &World, manifest: &Manifest, other: &World, other_manifest: &Manifest) {

@@ -72,6 +72,57 @@ fn a_change_writes_one_page_and_the_list() {
 }
 
 #[test]
+fn a_directory_is_stored_after_what_it_was_as_it_would_be_alone() {
+    let mut state = 5u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    let (key, objects) = stored(&large(700));
+    let before = Pages::decode(&objects[&key]).unwrap();
+    for round in 0..400 {
+        let mut node = large(700);
+        let mut changed = BTreeSet::new();
+        for _ in 0..random(4) {
+            // Borders are where a page may be taken for another.
+            let borders: Vec<usize> = (0..node.entries.len()).filter(|at| begins(&node.entries[*at].name)).collect();
+            let at = match random(5) {
+                0 | 1 => random(node.entries.len()),
+                2 | 3 => borders[random(borders.len())],
+                _ => random(3),
+            };
+            let at = (at + random(3)).saturating_sub(1).min(node.entries.len() - 1);
+            let mut entry = node.entries[at].clone();
+            match random(3) {
+                0 => node.entries[at].meta.mode ^= 0o111,
+                1 => drop(node.entries.remove(at)),
+                _ => {
+                    match random(2) {
+                        0 => entry.name.extend_from_slice(format!("-{round}-{}", random(1000)).as_bytes()),
+                        _ => entry.name = format!("a-{}", random(100)).into_bytes(),
+                    }
+                    match node.find(&entry.name) {
+                        Ok(found) => node.entries[found].meta.mode ^= 0o222,
+                        Err(place) => node.entries.insert(place, entry.clone()),
+                    }
+                }
+            }
+            changed.insert(entry.name);
+        }
+        let (alone, objects) = stored(&node);
+        let mut new = Vec::new();
+        let after = node.store_after(Some((&before, &Vec::from_iter(changed))), &mut |bytes| {
+            new.push(Algorithm::Blake3.hash(bytes));
+            Ok(Algorithm::Blake3.hash(bytes))
+        });
+        let (key, pages) = after.unwrap();
+        assert_eq!(key, alone, "round {round}");
+        assert_eq!(*pages.unwrap(), Pages::decode(&objects[&alone]).unwrap());
+        assert!(new.len() <= 1 + 2 * 3, "{} objects for three changes", new.len());
+    }
+}
+
+#[test]
 fn what_two_directories_do_not_share_holds_every_difference() {
     let (before, mut after) = (large(3000), large(3000));
     after.entries.remove(10);
