@@ -25,8 +25,7 @@ const CHANGES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVED_TO)
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE)
-    .union(WatchFlags::ATTRIB)
-    .union(WatchFlags::EXCL_UNLINK);
+    .union(WatchFlags::ATTRIB);
 
 /// A working directory of the thread that made it, and of no other.
 #[derive(Debug)]

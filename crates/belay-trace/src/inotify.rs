@@ -47,8 +47,38 @@ pub(crate) struct Watches {
     /// Files that are being written, and were reported so.
     writing: HashSet<(i32, Vec<u8>)>,
     leaving: Vec<Leaving>,
+    /// Names that were removed, through which somebody may still write.
+    gone: Gone,
     /// New directories that were not where they should be: one above them was moved, of which we shall hear.
     astray: HashSet<(i32, Vec<u8>)>,
+}
+
+/// The names that were removed last: at least so many, so that memory has a limit.
+#[derive(Default)]
+struct Gone {
+    newer: HashSet<(i32, Vec<u8>)>,
+    older: HashSet<(i32, Vec<u8>)>,
+}
+
+impl Gone {
+    const KEPT_MIN: usize = 1 << 16;
+
+    fn add(&mut self, name: (i32, Vec<u8>)) {
+        if self.newer.len() == Gone::KEPT_MIN {
+            self.older = std::mem::take(&mut self.newer);
+        }
+        self.newer.insert(name);
+    }
+
+    /// Something is there again.
+    fn remove(&mut self, name: &(i32, Vec<u8>)) {
+        self.newer.remove(name);
+        self.older.remove(name);
+    }
+
+    fn contains(&self, name: &(i32, Vec<u8>)) -> bool {
+        self.newer.contains(name) || self.older.contains(name)
+    }
 }
 
 /// The first half of a rename.
@@ -86,6 +116,7 @@ impl Watches {
             found: HashSet::new(),
             writing: HashSet::new(),
             leaving: Vec::new(),
+            gone: Gone::default(),
             astray: HashSet::new(),
         };
         watches.watch_all()?;
@@ -169,12 +200,16 @@ impl Watches {
         }
         let Some(path) = self.tree.path(entry.watch, entry.name) else { return };
         let is_change = matches!(entry.notice, Notice::Written | Notice::Closed | Notice::Attributes);
-        if is_change && looks_nameless(&path) && !self.is_there(&path) {
-            // It may have been given a name since, which the kernel does not tell with what is written.
+        let key = || (entry.watch, entry.name.to_vec());
+        let is_nameless = || looks_nameless(&path) && !self.is_there(&path);
+        if is_change && (self.gone.contains(&key()) || is_nameless()) {
+            // It may have another name, or have been given one since, which the kernel does not tell with what is written.
             return self.dirty.add(b"");
         }
         self.dirty.add(&path);
-        let key = || (entry.watch, entry.name.to_vec());
+        if matches!(entry.notice, Notice::Created | Notice::MovedTo(_)) {
+            self.gone.remove(&key());
+        }
         match entry.notice {
             Notice::Created => {
                 if !self.found.remove(&key()) {
@@ -185,6 +220,7 @@ impl Watches {
                 }
             }
             Notice::Deleted => {
+                self.gone.add(key());
                 self.found.remove(&key());
                 self.astray.remove(&key());
                 self.writing.remove(&key());

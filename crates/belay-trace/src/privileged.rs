@@ -287,7 +287,7 @@ impl State {
 
     fn charge(&mut self, one: Change, turns: (u32, bool), until: u64, events: &mut Vec<Event>) {
         let Change { pid, change, telling, turn } = one;
-        let news = !self.dirty.contains(change.path.bytes());
+        let news = telling == Telling::IfYoung && !self.dirty.contains(change.path.bytes());
         self.dirty.add(change.path.bytes());
         if let Some(to) = &change.to {
             self.dirty.add(to.bytes());

@@ -7,33 +7,45 @@ const PATHS_MAX: usize = 100_000;
 
 /// A set of paths.
 #[derive(Debug, Default)]
-pub(crate) struct Paths(HashSet<Vec<u8>>);
+pub(crate) struct Paths {
+    all: HashSet<Vec<u8>>,
+    /// The one of them that stood for the last path, since changes come in runs; the workspace itself stands for everything.
+    above: Option<Vec<u8>>,
+}
 
 impl Paths {
     /// Whether this very path is in it.
     pub(crate) fn contains(&self, path: &[u8]) -> bool {
-        self.0.contains(path)
+        self.all.contains(path)
     }
 
     /// Adds a path, unless one is there that stands for it.
     pub(crate) fn add(&mut self, path: &[u8]) {
-        if self.0.contains(path) || ancestors(path).any(|above| self.0.contains(above)) {
+        if self.above.as_ref().is_some_and(|above| is_beneath(path, above)) || self.all.contains(path) {
             return;
         }
-        self.0.insert(path.to_vec());
-        while self.0.len() > PATHS_MAX {
-            self.0 = self.0.drain().map(|path| parent(&path).to_vec()).collect();
+        self.above = ancestors(path).find(|above| self.all.contains(*above)).map(<[u8]>::to_vec);
+        if self.above.is_some() {
+            return;
+        }
+        self.all.insert(path.to_vec());
+        while self.all.len() > PATHS_MAX {
+            self.all = self.all.drain().map(|path| parent(&path).to_vec()).collect();
         }
     }
 
     /// Empties the set; a path beneath another one is left out.
     pub(crate) fn take(&mut self) -> Vec<Vec<u8>> {
-        let all = std::mem::take(&mut self.0);
+        let Paths { all, .. } = std::mem::take(self);
         let mut paths: Vec<_> =
             all.iter().filter(|path| !ancestors(path).any(|above| all.contains(above))).cloned().collect();
         paths.sort_unstable();
         paths
     }
+}
+
+fn is_beneath(path: &[u8], above: &[u8]) -> bool {
+    above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
 
 fn parent(path: &[u8]) -> &[u8] {
@@ -64,6 +76,16 @@ mod tests {
     fn a_directory_stands_for_what_is_beneath() {
         assert_eq!(taken(&[b"a/b/c", b"a-b", b"a/b", b"z"]), [&b"a-b"[..], b"a/b", b"z"]);
         assert_eq!(taken(&[b"a/b", b"", b"z"]), [b""]);
+    }
+
+    #[test]
+    fn what_stood_for_the_last_path_does_not_stand_for_its_neighbours() {
+        assert_eq!(taken(&[b"a", b"a/b", b"ab", b"a/c/d", b"b/c", b"a/e"]), [&b"a"[..], b"ab", b"b/c"]);
+        let mut set = Paths::default();
+        [&b"a"[..], b"a/b"].iter().for_each(|path| set.add(path));
+        assert_eq!(set.take(), [b"a"]);
+        set.add(b"a/b");
+        assert_eq!(set.take(), [b"a/b"], "once taken it stands for nothing");
     }
 
     #[test]

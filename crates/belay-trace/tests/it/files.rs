@@ -38,7 +38,7 @@ pub(crate) fn an_archive(engine: Engine) {
     assert!(dirty.complete);
 }
 
-/// A file without a name is no path, and what is written to it once it has one is not missed.
+/// A file without a name is no path, and what is written to it once it has one is not missed as root.
 pub(crate) fn a_file_without_a_name(engine: Engine) {
     let Some(python) = python() else { return };
     let mut world = World::new(engine, |root| fs::write(root.join("#1"), "a file that is called so").unwrap());
@@ -46,8 +46,12 @@ pub(crate) fn a_file_without_a_name(engine: Engine) {
     let program = r#"
 import os, time
 def open_nameless(): return os.open(".", os.O_TMPFILE | os.O_RDWR, 0o644)
-gone = open_nameless(); os.write(gone, b"x"); os.close(gone)
-kept = open_nameless(); os.write(kept, b"x"); os.link(f"/proc/self/fd/{kept}", "kept", follow_symlinks=True)
+try: gone = open_nameless()
+except OSError: raise SystemExit(77)
+os.write(gone, b"x"); os.close(gone)
+# Only with a directory does Python follow the link.
+here = os.open(".", os.O_RDONLY)
+kept = open_nameless(); os.write(kept, b"x"); os.link(f"/proc/self/fd/{kept}", "kept", src_dir_fd=here, follow_symlinks=True)
 open("ready", "w").close()
 while not os.path.exists("go"): time.sleep(.005)
 os.write(kept, b"more"); os.close(kept)
@@ -55,7 +59,8 @@ open('#1', 'a').write('x')
 "#;
     let mut child = world.start(&[python, "-c", program]);
     while !world.at("ready").exists() {
-        if child.try_wait().unwrap().is_some() {
+        if let Some(ended) = child.try_wait().unwrap() {
+            assert_eq!(ended.code(), Some(77), "it failed before it was ready");
             return belay_testkit::skip("this filesystem has no files without a name");
         }
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -70,6 +75,41 @@ open('#1', 'a').write('x')
         [Action::Created, Action::Modified].iter().flat_map(|action| story.paths(*action)).collect();
     assert!(!told.iter().any(|path| path.starts_with('#') && path != "#1"), "{told:?}");
     assert!(told.contains("kept") && told.contains("#1"), "{told:?}");
+}
+
+/// A file is written to through a name that was removed, and has another.
+pub(crate) fn a_name_that_is_gone(engine: Engine) {
+    let Some(python) = python() else { return };
+    let mut world = World::new(engine, |root| {
+        fs::create_dir(root.join("deep")).unwrap();
+        fs::write(root.join("one"), "x").unwrap();
+        fs::hard_link(root.join("one"), root.join("deep/two")).unwrap();
+    });
+    let mut mirror = Mirror::of(&world.at(""));
+    let program = r#"
+import os, time
+file = os.open("one", os.O_WRONLY | os.O_APPEND); os.unlink("one")
+lone = os.open("lone", os.O_CREAT | os.O_WRONLY); os.unlink("lone")
+open("ready", "w").close()
+while not os.path.exists("go"): time.sleep(.005)
+os.write(file, b"more"); os.close(file)
+os.write(lone, b"more"); os.close(lone)
+"#;
+    let mut child = world.start(&[python, "-c", program]);
+    while !world.at("ready").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it failed before it was ready");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    mirror.refresh(&world.tracer.dirty().paths);
+    fs::write(world.at("go"), "").unwrap();
+    assert!(child.wait().unwrap().success());
+    let dirty = world.tracer.dirty();
+    mirror.refresh(&dirty.paths);
+    if dirty.complete {
+        mirror.assert_equals(&Mirror::of(&world.at("")));
+    }
+    let modified = world.end().paths(Action::Modified);
+    assert!(!modified.iter().any(|path| path == "lone"), "nobody can see what is written to it: {modified:?}");
 }
 
 /// While directories are made, filled, moved and removed, a copy that follows the dirty set alone stays right.

@@ -60,6 +60,11 @@ fn a_file_without_a_name() {
 }
 
 #[test]
+fn a_name_that_is_gone() {
+    files::a_name_that_is_gone(Unprivileged);
+}
+
+#[test]
 fn a_storm() {
     files::a_storm(Unprivileged);
 }
