@@ -27,5 +27,6 @@ pub use environment::scrub;
 pub use error::{Error, Result};
 pub use filter::{DENIED_CALLS, DeniedCall, denied_call, is_refused, name_of_call, sets_modes};
 pub use kept::{Change, kept_changes};
+pub use places::{Followed, follow};
 pub use policy::{Access, Grant, Identity, Kept, Limits, Network, Policy, Replaced, Shown};
 pub use sight::{Seen, Sight};

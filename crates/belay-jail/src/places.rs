@@ -175,6 +175,24 @@ fn pins(outer: &Place, inner: &Place) -> Vec<Place> {
     pins
 }
 
+/// Where a path leads.
+#[derive(Debug)]
+pub struct Followed {
+    /// The path without links; what is not there is left as it was written.
+    pub path: PathBuf,
+    /// What is there.
+    pub found: Option<Metadata>,
+    /// The links on the way, with their texts.
+    pub links: Vec<(PathBuf, PathBuf)>,
+}
+
+/// Follows a path as the kernel does.
+pub fn follow(path: &Path) -> Result<Followed> {
+    let mut links = Vec::new();
+    let (path, found) = walk(path, &mut links)?;
+    Ok(Followed { path, found, links })
+}
+
 /// The real path of a path, what is there, and the links on the way.
 pub(crate) fn walk(path: &Path, links: &mut Vec<(PathBuf, PathBuf)>) -> Result<(PathBuf, Option<Metadata>)> {
     let mut rest: VecDeque<OsString> = components(path);

@@ -32,6 +32,7 @@ mod storm;
 mod supervisor;
 mod tally;
 mod tree;
+mod unheld;
 mod unseen;
 mod wire;
 
@@ -58,6 +59,7 @@ pub(crate) use control::is_free;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub(crate) use still::Still;
+pub(crate) use unheld::Unheld;
 pub use wire::{Answer, Deed, Farewell, Frame, Request, Step};
 pub(crate) use wire::{read_frame, write_text};
 

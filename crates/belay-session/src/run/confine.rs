@@ -246,7 +246,7 @@ pub(crate) fn policy_at(
         policy.grants.push(Grant::new(program, Access::Read));
     }
     policy.grants.extend(last);
-    policy.grants.extend(super::repository::Ways::of(&policy, at).grants);
+    policy.grants.extend(super::repository::Ways::of(&policy, at, &den.home).grants);
     // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.
     if let Some(snapshots) = crate::backend::beside(at).filter(|snapshots| snapshots.is_dir()) {
         policy.grants.retain(|grant| !grant.path.starts_with(&snapshots));

@@ -34,7 +34,8 @@ pub(super) fn kill_all(find: &dyn Fn() -> Vec<u32>, within: Duration) -> io::Res
             let _ = belay_sys::signal_process(pid, SIGKILL);
         }
         std::thread::sleep(LOOK_EVERY);
-        if find().is_empty() {
+        // Who is on its way out does nothing more, and may wait there until we take in the end of another.
+        if find().into_iter().all(is_exiting) {
             return Ok(());
         }
         if began.elapsed() > within {
@@ -76,7 +77,16 @@ pub(super) fn continue_all(stopped: &mut Vec<u32>) {
 
 /// Whether a process cannot run until somebody continues it, or will never again.
 pub(super) fn is_stopped(pid: u32) -> bool {
-    state_of(pid).is_none_or(|state| matches!(state, b'T' | b't' | b'Z' | b'X'))
+    state_of(pid).is_none_or(|state| matches!(state, b'T' | b't' | b'Z' | b'X')) || is_exiting(pid)
+}
+
+/// Whether a process is on its way out and executes nothing of its own any more, however long others keep it waiting there.
+fn is_exiting(pid: u32) -> bool {
+    const PF_EXITING: u64 = 4;
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name before it may hold anything, a bracket included.
+    let flags = text.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & PF_EXITING != 0)
 }
 
 /// Whether a process sleeps in `vfork` until its child, which is stopped, executes something or ends.

@@ -39,6 +39,41 @@ pub(super) struct Names {
     captured: Vec<Vec<u8>>,
     /// What that snapshot left out; none if there is no such snapshot.
     left_out: Option<Vec<Vec<u8>>>,
+    /// What was looked at meanwhile.
+    ahead: Ahead,
+}
+
+/// What was looked at while the snapshot was taken: the directories that the one before it left out.
+///
+/// Most of a workspace may lie in there, and a name is what it is whichever of the two sees it first.
+#[derive(Debug, Default)]
+pub(super) struct Ahead {
+    directories: HashSet<Vec<u8>>,
+    names: BTreeSet<Vec<u8>>,
+    closed: BTreeSet<Vec<u8>>,
+}
+
+impl Ahead {
+    /// Looks at them; at nothing if nobody knows which they are.
+    pub(super) fn of(workspace: &Workspace<'_>) -> Ahead {
+        let look = || -> Option<Ahead> {
+            let timeline = workspace.timeline().ok()?;
+            let (at, mut paths) = (workspace.path(), left_out(workspace, timeline.snapshots().last()?)?);
+            let root = Root::open(at).ok()?;
+            paths.retain(|path| root.dir_path_only(path).is_ok());
+            let mounted = Mounted::within(at).ok().filter(|mounted| mounted.same.is_empty())?;
+            let mut look = Look::at_names(&root, &mounted, Vec::new());
+            look.at(paths.clone()).ok()?;
+            Some(Ahead { directories: paths.into_iter().collect(), names: look.names, closed: look.closed })
+        };
+        look().unwrap_or_default()
+    }
+
+    /// Whether all of it was.
+    fn has(&self, path: &[u8]) -> bool {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
+        ends.map(|end| &path[..end]).any(|above| self.directories.contains(above))
+    }
 }
 
 /// What is done about them.
@@ -54,14 +89,23 @@ impl Names {
     /// Those that a snapshot saw, and those beneath what it says that it left out.
     pub(super) fn seen_by(workspace: &Workspace<'_>, snapshot: &Snapshot, linked: Vec<(u64, u64, Vec<u8>)>) -> Names {
         // One that cannot say what it lacks is none: then everything is looked at.
-        let coverage = workspace.tree(snapshot).and_then(|tree| tree.coverage(workspace.home().store())).ok();
-        // A mount is another filesystem, and no file has names in two of them; those that are not are looked for.
-        let is_here = |kind: GapKind| !matches!(kind, GapKind::Mount | GapKind::Hung);
-        let left_out = coverage.map(|coverage| {
-            coverage.gaps.into_iter().filter(|gap| is_here(gap.kind)).map(|gap| gap.path).collect::<Vec<_>>()
-        });
-        Names { captured: linked.into_iter().map(|(_, _, path)| path).collect(), left_out }
+        let left_out = left_out(workspace, snapshot);
+        let captured = linked.into_iter().map(|(_, _, path)| path).collect();
+        Names { captured, left_out, ahead: Ahead::default() }
     }
+
+    /// The same with what was looked at meanwhile.
+    pub(super) fn and(self, ahead: Ahead) -> Names {
+        Names { ahead, ..self }
+    }
+}
+
+/// What a snapshot left out of the filesystem that the workspace lies in.
+fn left_out(workspace: &Workspace<'_>, snapshot: &Snapshot) -> Option<Vec<Vec<u8>>> {
+    let coverage = workspace.tree(snapshot).and_then(|tree| tree.coverage(workspace.home().store())).ok()?;
+    // A mount is another filesystem, and no file has names in two of them; those that are not are looked for.
+    let is_here = |kind: GapKind| !matches!(kind, GapKind::Mount | GapKind::Hung);
+    Some(coverage.gaps.into_iter().filter(|gap| is_here(gap.kind)).map(|gap| gap.path).collect())
 }
 
 impl Links {
@@ -76,7 +120,13 @@ impl Links {
         let root = if mounted.same.is_empty() { root } else { root.crossing(true) };
         let left_out: BTreeSet<Vec<u8>> = names.left_out.clone().unwrap_or_default().into_iter().collect();
         let mut look = Look::at_names(&root, &mounted, names.captured);
-        let mut unseen = names.left_out.unwrap_or_else(|| vec![Vec::new()]);
+        let Names { ahead, left_out: unseen, .. } = names;
+        let mut unseen = unseen.unwrap_or_else(|| vec![Vec::new()]);
+        if mounted.same.is_empty() {
+            unseen.retain(|path| !ahead.has(path));
+            look.names.extend(ahead.names);
+            look.closed.extend(ahead.closed);
+        }
         unseen.extend(mounted.same.iter().filter_map(|shows| beneath(workspace, &shows.point)));
         look.at(unseen).map_err(Error::path("look through", workspace))?;
         let place = |path: &[u8]| workspace.join(OsStr::from_bytes(path));
@@ -535,7 +585,7 @@ mod tests {
 
         fn look(&self, captured: &[&str], left_out: Option<&[&str]>) -> Links {
             let bytes = |paths: &[&str]| paths.iter().map(|path| path.as_bytes().to_vec()).collect::<Vec<_>>();
-            let names = Names { captured: bytes(captured), left_out: left_out.map(bytes) };
+            let names = Names { captured: bytes(captured), left_out: left_out.map(bytes), ahead: Ahead::default() };
             Links::of(&self.root, names, true, &Only::default()).unwrap()
         }
 
@@ -619,7 +669,7 @@ mod tests {
             fs::hard_link(place.outside.join("one"), path).unwrap();
             captured.push([b"sub/", name.as_slice()].concat());
         }
-        let names = Names { captured, left_out: Some(Vec::new()) };
+        let names = Names { captured, left_out: Some(Vec::new()), ahead: Ahead::default() };
         let refused = Links::of(&place.root, names, true, &Only::default());
         assert!(matches!(refused, Err(Error::TooManyLinks { .. })), "{refused:?}");
     }
@@ -638,7 +688,8 @@ mod tests {
         let rules = Only(vec![(env, Access::Hidden), (hooks, Access::Read)]);
         let captured =
             [".env", "sub/twin", "hooks/pre-commit", "hooks/other", "tool"].map(|path| path.as_bytes().to_vec());
-        let names = || Names { captured: captured.to_vec(), left_out: Some(vec![b"left".to_vec()]) };
+        let names =
+            || Names { captured: captured.to_vec(), left_out: Some(vec![b"left".to_vec()]), ..Names::default() };
         let expected = [("left/twin", Access::Hidden), ("sub/twin", Access::Hidden), ("tool", Access::Read)];
         let expected = expected.map(|(path, access)| (place.root.join(path), access));
         let links = Links::of(&place.root, names(), true, &rules).unwrap();

@@ -199,7 +199,7 @@ impl Supervisor<'_> {
             return;
         }
         // What was deleted until nothing moves any more counts, too.
-        let is_held = self.deletions.holds() && self.hold_still();
+        let is_held = self.deletions.holds() && self.hold_storm();
         let Some((first, place)) = self.outskirts.recent.front().copied() else { return };
         let deleted = self.outskirts.recent.drain(..).count() as u64;
         let outside = self.outskirts.places.get(place).map(|place| Raw::from(place.directory.as_os_str().as_bytes()));

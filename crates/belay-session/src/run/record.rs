@@ -193,9 +193,10 @@ impl RunRecord {
         self.state.is_open() && self.supervisor.as_ref().is_none_or(ProcessName::is_alive)
     }
 
-    /// The exit status as shells tell it, if the command's end was seen.
+    /// The exit status as shells tell it, if the command's end was seen; what was taken back is no success.
     pub fn exit_code(&self) -> Option<u8> {
         match self.ended? {
+            Ended::Code(0) if self.because.as_deref() == Some(super::storm::STOPPED) => None,
             Ended::Code(code) => u8::try_from(code & 0xff).ok(),
             Ended::Signal(signal) => u8::try_from(128 + signal).ok(),
             Ended::Replaced(_) => None,

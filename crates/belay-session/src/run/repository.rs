@@ -1,126 +1,294 @@
 //! Where git takes settings and programs from, beyond `.git/config` and `.git/hooks`: whoever protects those means these too.
 //!
+//! What is there can only be read; what is not there must not be made, and a link on the way must stay the link that it
+//! is, which no mount can see to: those are looked at while the run goes on and when it ends ([`Unheld`]).
+//!
 //! Invariants: nothing is protected that no rule on `.git/config` or `.git/hooks` asks for; nothing of the repository is
-//! believed but where it says that more of it lies, and only if that is in the workspace; what cannot be looked
-//! through is protected as a whole.
+//! believed but where it says that more of it lies, and only what of that is in the workspace is protected; what cannot be
+//! looked through is protected as a whole. A repository that is not there yet is the command's own: git may make one
+//! anywhere, add worktrees and clone submodules.
 
+mod programs;
+
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use belay_event::Degraded;
-use belay_jail::{Access, Grant, Policy};
-use belay_sys::Root;
+use belay_jail::{Access, Followed, Grant, Policy, follow};
 
-use super::supervisor::Supervisor;
-use crate::error::chain_of;
+use super::unheld::Unheld;
+use crate::git::{SETTINGS_BYTES_MAX, settings};
+use crate::record::PathText;
 
 /// A file that holds a path is no longer than this.
 const LINE_BYTES_MAX: u64 = 1 << 12;
 /// Submodules, and directories on the way to them; with more all of them can only be read.
 const MODULES_MAX: usize = 1_000;
 const DEPTH_MAX: usize = 8;
-/// So often what the command made is kept under another name, and so often it is told.
-const ASIDE_MAX: usize = 8;
-const TOLD_MAX: usize = 100;
+/// Repositories and files of settings that are looked at, each of which may lead to others.
+const SETTINGS_MAX: usize = 10_000;
+/// Paths that are looked at while the run goes on.
+const UNHELD_MAX: usize = 4_000;
+/// Entries of a directory of hooks that are looked at; git knows some thirty.
+const HOOKS_MAX: usize = 256;
 
 /// What else is protected.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ways {
     /// What is there.
     pub(crate) grants: Vec<Grant>,
-    /// What is not there, and would lead git elsewhere if somebody made it.
-    pub(crate) unmade: Vec<PathBuf>,
+    /// What no mount can hold.
+    pub(crate) unheld: Vec<Unheld>,
 }
 
 impl Ways {
-    /// Those of the repository in a workspace.
-    pub(crate) fn of(policy: &Policy, workspace: &Path) -> Ways {
+    /// Those of the repositories in a workspace; the home is where git's own settings of this person lie.
+    pub(crate) fn of(policy: &Policy, workspace: &Path, home: &Path) -> Ways {
         let git = workspace.join(".git");
         let is_kept = |name: &str| {
             let decides = policy.decides(&git.join(name));
             decides.is_some_and(|grant| matches!(grant.access, Access::Read | Access::Hidden))
         };
         let (hooks, config) = (is_kept("hooks"), is_kept("config"));
-        let mut ways = Ways::default();
         if !hooks && !config {
-            return ways;
+            return Ways::default();
         }
-        let mut places = vec![git.clone()];
-        if is_file(&git) {
-            // It leads to another directory, and could be made to lead to any.
-            ways.protect(git.clone());
-            places = lead(&git, workspace, b"gitdir:").into_iter().collect();
-        }
-        for place in places.clone() {
-            places.extend(lead(&place.join("commondir"), workspace, b""));
-            let modules = place.join("modules");
-            match modules_in(&modules) {
-                Some(found) => places.extend(found),
-                None => ways.protect(modules),
+        let mut search = Search { workspace, home, hooks, config, ways: Ways::default(), seen: HashSet::new() };
+        search.worktree(workspace);
+        if config {
+            for own in [home.join(".gitconfig"), home.join(".config/git/config")] {
+                search.keep(&own);
+                search.settings(&own, workspace);
             }
         }
-        places.sort_unstable();
-        places.dedup();
-        for place in &places {
-            ways.protect_in(place, hooks, config);
-        }
+        let mut ways = search.ways;
         // What the policy says of a path itself counts.
-        ways.grants.retain(|grant| policy.grants.iter().all(|other| other.path != grant.path));
+        let is_named = |path: &Path| policy.grants.iter().any(|grant| grant.path == path);
+        ways.grants.retain(|grant| !is_named(&grant.path));
+        let is_opened = |path: &Path| {
+            policy
+                .grants
+                .iter()
+                .any(|grant| grant.path == path && matches!(grant.access, Access::Write | Access::Private))
+        };
+        ways.unheld.retain(|unheld| !is_opened(&workspace.join(OsStr::from_bytes(unheld.path.bytes()))));
         ways
     }
+}
 
-    fn protect_in(&mut self, place: &Path, hooks: bool, config: bool) {
-        let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
-        self.grants.extend(Some(place.join("hooks")).filter(|path| hooks && is_there(path)).map(read));
-        if !config {
+/// What is found, and what was looked at.
+struct Search<'a> {
+    workspace: &'a Path,
+    home: &'a Path,
+    hooks: bool,
+    config: bool,
+    ways: Ways,
+    seen: HashSet<PathBuf>,
+}
+
+impl Search<'_> {
+    /// The repository that a directory of files belongs to.
+    fn worktree(&mut self, worktree: &Path) {
+        let git = worktree.join(".git");
+        if !worktree.starts_with(self.workspace)
+            || self.seen.len() > SETTINGS_MAX
+            || !self.seen.insert(worktree.to_owned())
+        {
             return;
         }
-        self.grants.extend(Some(place.join("config")).filter(is_there).map(read));
-        for name in ["commondir", "config.worktree"] {
-            match place.join(name) {
-                path if is_there(&path) => self.protect(path),
-                path if place.is_dir() => self.unmade.push(path),
-                _ => {}
+        let Some(Followed { path: place, found, links }) = followed(&git) else { return };
+        // What leads to another directory could be made to lead to any.
+        self.keep_links(&links);
+        match found {
+            Some(found) if found.is_dir() => self.repository(&place, worktree),
+            Some(_) => {
+                self.keep(&place);
+                if let Some(led) = named_by(&place, b"gitdir:") {
+                    self.repository(&led, worktree);
+                }
+            }
+            None => {}
+        }
+        // Older submodules have their repositories in their own directories.
+        let modules = text_of(&worktree.join(".gitmodules"), SETTINGS_BYTES_MAX).filter(|_| self.config);
+        for (_, key, value) in modules.and_then(|text| settings(&text).ok()).unwrap_or_default() {
+            let path = worktree.join(OsStr::from_bytes(&value));
+            if key == "path" && is_plain(&path) {
+                self.worktree(&path);
             }
         }
-        for worktree in fs::read_dir(place.join("worktrees")).into_iter().flatten().flatten() {
-            let names = ["commondir", "gitdir", "config.worktree"].map(|name| worktree.path().join(name));
-            names.into_iter().filter(is_there).for_each(|path| self.protect(path));
+    }
+
+    /// The directory of a repository, if it is in the workspace, and those that belong to it.
+    fn repository(&mut self, place: &Path, worktree: &Path) {
+        let is_inside = place.starts_with(self.workspace) && place != self.workspace;
+        if !is_inside || !place.is_dir() || !self.seen.insert(place.to_owned()) {
+            return;
+        }
+        if self.hooks {
+            self.keep(&place.join("hooks"));
+            self.keep_linked(&place.join("hooks"));
+        }
+        if self.config {
+            for name in ["config", "config.worktree", "commondir"] {
+                self.keep(&place.join(name));
+            }
+            self.settings(&place.join("config"), worktree);
+            self.settings(&place.join("config.worktree"), worktree);
+        }
+        if let Some(common) = named_by(&place.join("commondir"), b"") {
+            self.repository(&common, worktree);
+        }
+        match modules_in(&place.join("modules")) {
+            Some(found) => found.iter().for_each(|module| self.module(module)),
+            None => self.protect(place.join("modules")),
+        }
+        let worktrees = fs::read_dir(place.join("worktrees")).ok().filter(|_| self.config);
+        for other in worktrees.into_iter().flatten().flatten().map(|entry| entry.path()) {
+            ["commondir", "gitdir", "config.worktree"].iter().for_each(|name| self.keep(&other.join(name)));
+            let git = named_by(&other.join("gitdir"), b"");
+            if let Some(worktree) = git.as_deref().and_then(Path::parent) {
+                self.settings(&other.join("config.worktree"), worktree);
+                self.worktree(worktree);
+            }
+        }
+    }
+
+    /// The repository of a submodule, and the file in its own files that leads there.
+    fn module(&mut self, module: &Path) {
+        let text = text_of(&module.join("config"), SETTINGS_BYTES_MAX).unwrap_or_default();
+        let all = settings(&text).unwrap_or_default();
+        let named = all.iter().rev().find(|(section, key, _)| section == "core" && key == "worktree");
+        let worktree = named.and_then(|(.., value)| Some(followed(&module.join(OsStr::from_bytes(value)))?.path));
+        self.repository(module, worktree.as_deref().unwrap_or(self.workspace));
+        if let Some(worktree) = worktree.filter(|_| self.config) {
+            self.worktree(&worktree);
+        }
+    }
+
+    /// What a file of settings leads to: others that it includes, and programs.
+    fn settings(&mut self, file: &Path, worktree: &Path) {
+        let Some(Followed { path: file, .. }) = followed(file) else { return };
+        if self.seen.len() > SETTINGS_MAX || !self.seen.insert(file.clone()) {
+            return;
+        }
+        let text = text_of(&file, SETTINGS_BYTES_MAX).unwrap_or_default();
+        for (section, key, value) in settings(&text).unwrap_or_default() {
+            if key == "path" && (section == "include" || section.starts_with("includeif")) {
+                let Some(included) = self.named(&value, file.parent().unwrap_or(Path::new("/"))) else { continue };
+                self.keep(&included);
+                self.settings(&included, worktree);
+            } else if section == "core" && key == "hookspath" {
+                // One that is the workspace itself would close all of it.
+                let Some(hooks) = self.named(&value, worktree).and_then(|hooks| followed(&hooks)) else { continue };
+                if !self.workspace.starts_with(&hooks.path) {
+                    self.keep_followed(&hooks);
+                    self.keep_linked(&hooks.path);
+                }
+            } else {
+                for word in programs::named_by(&section, &key, &value) {
+                    let Some(program) = self.named(word.path, worktree).and_then(|path| followed(&path)) else {
+                        continue;
+                    };
+                    let is_program = |found: &fs::Metadata| found.is_file() && word.counts_with(found);
+                    if program.found.as_ref().map_or(word.may_be_made, is_program) {
+                        self.keep_followed(&program);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A path as settings name it.
+    fn named(&self, value: &[u8], around: &Path) -> Option<PathBuf> {
+        match value.strip_prefix(b"~/") {
+            Some(rest) => Some(self.home.join(OsStr::from_bytes(rest))),
+            None if value.is_empty() || value.contains(&0) => None,
+            None => Some(around.join(OsStr::from_bytes(value))),
+        }
+    }
+
+    /// Has the files stay as they are that links in a directory of hooks lead to.
+    fn keep_linked(&mut self, hooks: &Path) {
+        for entry in fs::read_dir(hooks).into_iter().flatten().flatten().take(HOOKS_MAX) {
+            if entry.file_type().is_ok_and(|found| found.is_symlink()) {
+                self.keep(&entry.path());
+            }
+        }
+    }
+
+    /// Has a path stay as it is.
+    fn keep(&mut self, path: &Path) {
+        if let Some(followed) = followed(path) {
+            self.keep_followed(&followed);
+        }
+    }
+
+    fn keep_followed(&mut self, followed: &Followed) {
+        self.keep_links(&followed.links);
+        match self.inside(&followed.path) {
+            Some(_) if followed.found.is_some() => self.protect(followed.path.clone()),
+            Some(inside) => self.note(Unheld { path: inside, link: None }),
+            None => {}
+        }
+    }
+
+    fn keep_links(&mut self, links: &[(PathBuf, PathBuf)]) {
+        for (link, text) in links {
+            if let Some(path) = self.inside(link) {
+                self.note(Unheld { path, link: Some(PathText::from(text.as_os_str().as_bytes())) });
+            }
+        }
+    }
+
+    fn note(&mut self, unheld: Unheld) {
+        if self.ways.unheld.len() < UNHELD_MAX && !self.ways.unheld.contains(&unheld) {
+            self.ways.unheld.push(unheld);
         }
     }
 
     fn protect(&mut self, path: PathBuf) {
-        self.grants.push(read(path));
-    }
-}
-
-fn read(path: PathBuf) -> Grant {
-    Grant::new(path, Access::Read)
-}
-
-fn is_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_file())
-}
-
-/// The directory in the workspace that a file names, if it names one and no link is on the way.
-fn lead(file: &Path, workspace: &Path, prefix: &[u8]) -> Option<PathBuf> {
-    let mut text = Vec::new();
-    let opened = Some(file).filter(|file| is_file(file)).and_then(|file| fs::File::open(file).ok())?;
-    opened.take(LINE_BYTES_MAX).read_to_end(&mut text).ok()?;
-    let named = file.parent()?.join(OsStr::from_bytes(text.strip_prefix(prefix)?.trim_ascii()));
-    let mut place = PathBuf::new();
-    for component in named.components() {
-        match component {
-            Component::ParentDir => drop(place.pop()),
-            other => place.push(other),
+        let grant = Grant::new(path, Access::Read);
+        if !self.ways.grants.contains(&grant) {
+            self.ways.grants.push(grant);
         }
     }
-    let inside = place.strip_prefix(workspace).ok().filter(|inside| !inside.as_os_str().is_empty())?;
-    Root::open(workspace).ok()?.dir_path_only(inside.as_os_str().as_bytes()).ok()?;
-    Some(place)
+
+    /// A path beneath the workspace, without what leads there.
+    fn inside(&self, path: &Path) -> Option<PathText> {
+        let inside = path.strip_prefix(self.workspace).ok().filter(|inside| is_plain(inside))?;
+        Some(inside.as_os_str().as_bytes()).filter(|inside| !inside.is_empty()).map(PathText::from)
+    }
+}
+
+/// Where a path leads; none if nobody can tell.
+fn followed(path: &Path) -> Option<Followed> {
+    follow(path).ok()
+}
+
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|component| !matches!(component, Component::ParentDir))
+}
+
+/// What a file holds, if it is one and not larger than this.
+fn text_of(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
+    const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let file = fs::File::options().read(true).custom_flags(NONBLOCK).open(path).ok()?;
+    let mut text = Vec::new();
+    file.metadata().ok().filter(fs::Metadata::is_file)?;
+    file.take(bytes_max).read_to_end(&mut text).ok()?;
+    Some(text)
+}
+
+/// The path that a file names, without links.
+fn named_by(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
+    let text = text_of(file, LINE_BYTES_MAX)?;
+    let named = text.strip_prefix(prefix)?.trim_ascii();
+    followed(&file.parent()?.join(OsStr::from_bytes(named))).map(|followed| followed.path)
 }
 
 /// The repositories of submodules; none if there are too many to look at.
@@ -139,7 +307,7 @@ fn modules_in(modules: &Path) -> Option<Vec<PathBuf>> {
             }
             let path = entry.path();
             // A module's name may have slashes in it, and a module has modules.
-            match is_file(&path.join("HEAD")) {
+            match path.join("HEAD").symlink_metadata().is_ok_and(|found| found.is_file()) {
                 true => {
                     waiting.push((path.join("modules"), depth + 1));
                     found.push(path);
@@ -151,48 +319,6 @@ fn modules_in(modules: &Path) -> Option<Vec<PathBuf>> {
     Some(found)
 }
 
-impl Supervisor<'_> {
-    /// Puts aside what would lead git elsewhere, if the command made it: no mount can cover what is not there.
-    pub(super) fn put_aside_made(&mut self) {
-        let mut whys = Vec::new();
-        for path in &self.unmade {
-            if path.symlink_metadata().is_err() {
-                continue;
-            }
-            let shown = path.display();
-            whys.push(match aside(self.workspace.root(), self.workspace.path(), path, &self.record.id) {
-                Ok(aside) => format!("{shown} leads git to other settings and must not be there: it is {aside} now"),
-                Err(error) => {
-                    format!("{shown} leads git to other settings, and cannot be put aside: {}", chain_of(&error))
-                }
-            });
-        }
-        let degraded = |why| belay_event::What::Degraded(Degraded { layer: "jail".into(), why });
-        let room = TOLD_MAX.saturating_sub(self.put_aside);
-        self.put_aside += whys.len();
-        let events: Vec<_> = whys.into_iter().take(room).map(|why| self.event(degraded(why))).collect();
-        if !events.is_empty() {
-            self.happened(events);
-        }
-    }
-}
-
-/// Renames it in its directory, beneath the handle of the workspace.
-fn aside(root: &Root, workspace: &Path, path: &Path, run: &str) -> std::io::Result<String> {
-    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(String::new()) };
-    let above = above.strip_prefix(workspace).map_err(std::io::Error::other)?;
-    let dir = root.dir_path_only(above.as_os_str().as_bytes())?;
-    for nth in 1..=ASIDE_MAX {
-        let count = if nth == 1 { String::new() } else { format!("-{nth}") };
-        let to = format!("{}.{run}{count}", name.to_string_lossy());
-        match dir.rename_new(name.as_bytes(), &dir, to.as_bytes()) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            renamed => return renamed.map(|()| to),
-        }
-    }
-    dir.remove_file(name.as_bytes()).map(|()| "gone".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,7 +328,7 @@ mod tests {
         let profile = Profiles::default().get(profile).unwrap();
         let ground = Ground { workspace, home: Path::new("/home/ada"), belay: Path::new("/home/ada/belay") };
         let identity = belay_jail::Identity { uid: 1, gid: 1 };
-        Ways::of(&profile.policy(&ground, identity), workspace)
+        Ways::of(&profile.policy(&ground, identity), workspace, &workspace.join("no home"))
     }
 
     fn names(workspace: &Path, paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
@@ -237,13 +363,17 @@ mod tests {
             ".git/worktrees/w/gitdir",
         ];
         assert_eq!(names(&at, grants), expected);
-        let unmade = names(&at, strict.unmade);
-        assert!(unmade.contains(&".git/commondir".to_owned()) && unmade.contains(&".git/config.worktree".to_owned()));
+        let unmade: Vec<&[u8]> = strict.unheld.iter().map(|unheld| unheld.path.bytes()).collect();
+        for path in
+            [".git/commondir", ".git/config.worktree", ".git/worktrees/w/config.worktree", ".git/modules/a/b/commondir"]
+        {
+            assert!(unmade.contains(&path.as_bytes()), "{path}");
+        }
         // Where its settings can be written anyway, its hooks alone are meant.
         let usual = ways(&at, "default");
         let grants = usual.grants.into_iter().map(|grant| grant.path);
         assert_eq!(names(&at, grants), [".git/modules/a/b/hooks", ".git/modules/a/b/modules/c/hooks"]);
-        assert_eq!(usual.unmade, Vec::<PathBuf>::new());
+        assert_eq!(usual.unheld, []);
     }
 
     #[test]
@@ -258,5 +388,63 @@ mod tests {
         assert_eq!(grants("default"), [".git", "real/hooks"]);
         fs::write(at.join(".git"), "gitdir: /\n").unwrap();
         assert_eq!(grants("strict"), [".git"]);
+    }
+
+    #[test]
+    fn whatever_settings_name_in_the_workspace_stays_as_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().canonicalize().unwrap();
+        for path in [".git/hooks", "conf", "tools", ".husky", "sub", "old/.git/hooks", ".git/modules/sub/hooks"] {
+            fs::create_dir_all(at.join(path)).unwrap();
+        }
+        let config = "[core]\n\thooksPath = .husky\n\tfsmonitor = tools/watch\n\tsshCommand = ./tools/absent -v\n\
+                      [include]\n\tpath = ../conf/one\n[includeIf \"gitdir:/x\"]\n\tpath = ../none/here\n\
+                      [include]\n\tpath = ../linked\n[alias]\n\tx = \"!sh tools/run.sh\"\n\ty = log tools/data\n\
+                      [remote \"o\"]\n\turl = ./tools/data\n[gitflow \"prefix\"]\n\tfeature = feature/\n";
+        for (path, text) in [
+            (".git/config", config),
+            ("conf/one", "[include]\n\tpath = two\n"),
+            ("conf/two", ""),
+            ("real", ""),
+            ("tools/watch", ""),
+            ("tools/run.sh", ""),
+            ("tools/data", ""),
+            (".gitmodules", "[submodule \"old\"]\n\tpath = old\n"),
+            ("old/.git/config", ""),
+            ("sub/.git", "gitdir: ../.git/modules/sub\n"),
+            (".git/modules/sub/HEAD", "x"),
+            (".git/modules/sub/config", "[core]\n\tworktree = ../../../sub\n"),
+        ] {
+            fs::write(at.join(path), text).unwrap();
+        }
+        std::os::unix::fs::symlink("real", at.join("linked")).unwrap();
+        let strict = ways(&at, "strict");
+        let grants = names(&at, strict.grants.into_iter().map(|grant| grant.path));
+        let expected = [
+            ".git/modules/sub/config",
+            ".git/modules/sub/hooks",
+            ".husky",
+            "conf/one",
+            "conf/two",
+            "old/.git/config",
+            "old/.git/hooks",
+            "real",
+            "sub/.git",
+            "tools/run.sh",
+            "tools/watch",
+        ];
+        assert_eq!(grants, expected);
+        let unheld = |path: &str| strict.unheld.iter().find(|unheld| unheld.path.bytes() == path.as_bytes());
+        assert!(["tools/absent", "none/here"].iter().all(|path| unheld(path).is_some_and(|one| one.link.is_none())));
+        assert_eq!(unheld("linked").unwrap().link, Some(PathText::from(&b"real"[..])));
+        assert!(unheld("feature").is_none() && unheld("feature/").is_none());
+        // A home whose settings are a link into the workspace.
+        let profile = Profiles::default().get("strict").unwrap();
+        let home = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(at.join("tools/data"), home.path().join(".gitconfig")).unwrap();
+        let ground = Ground { workspace: &at, home: home.path(), belay: Path::new("/home/ada/belay") };
+        let policy = profile.policy(&ground, belay_jail::Identity { uid: 1, gid: 1 });
+        let grants = Ways::of(&policy, &at, home.path()).grants;
+        assert!(grants.iter().any(|grant| grant.path == at.join("tools/data")), "{grants:?}");
     }
 }

@@ -19,14 +19,14 @@ use belay_trace::{Engine, Options, Tracer};
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
 use super::denials::{self, Watch};
-use super::links::{Links, Names, Rules};
+use super::links::{Ahead, Links, Names, Rules};
 use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::repository::Ways;
 use super::supervisor::Supervisor;
 use super::tree::Tree;
 use super::wire::Answer;
-use super::{Wake, console, journal, outskirts, refusals};
+use super::{Unheld, Wake, console, journal, outskirts, refusals};
 use crate::error::{Error, Result};
 use crate::guard::Guard;
 use crate::reasons::Reasons;
@@ -95,8 +95,8 @@ struct Confined {
     is_apart: bool,
     /// The directories beside it that can be written.
     outskirts: Vec<PathBuf>,
-    /// What the command must not make.
-    unmade: Vec<PathBuf>,
+    /// What the command must not make or change, and no mount can hold.
+    unheld: Vec<Unheld>,
 }
 
 impl Rules for Reasons {
@@ -173,13 +173,16 @@ impl Supervisor<'_> {
         let progress = Telling::new(self.control.clone(), record.terminal.contains(&true));
         let work = Work { progress: &progress, stop: self.stop };
         let watches = tree.is_some() && self.watches_by_kernel();
-        let (tracer, journal, taken, born, denials) = std::thread::scope(|scope| {
+        let looks =
+            tree.is_some() && record.confinement.engine != Confiner::None && ask.is_some() && !workspace.is_layered();
+        let (tracer, journal, taken, born, denials, ahead) = std::thread::scope(|scope| {
             let (name, named) = std::sync::mpsc::channel();
             let tracer =
                 scope.spawn(move || Tracer::prepare_naming(&options, sink, |pid| name.send(pid).unwrap_or(())));
             let denials = watches.then(|| scope.spawn(denials::load));
             let saved = scope.spawn(|| record.save(workspace.home().disk(), true));
             let journal = scope.spawn(|| journal::create(workspace.home(), record));
+            let ahead = looks.then(|| scope.spawn(|| Ahead::of(workspace)));
             let taken = scope.spawn(move || ask.map(|ask| Job::whole(ask).carry_out(workspace, record, work)));
             // By this thread, since the command ends with the one that bore it. Where the system lets only ancestors trace unasked,
             // it must know its tracer; root may trace whom it likes.
@@ -189,7 +192,8 @@ impl Supervisor<'_> {
             let saved = saved.join().expect("a record does not panic");
             let journal = journal.join().expect("a journal does not panic");
             let denials = denials.map(|denials| denials.join());
-            (tracer, saved.and(journal), taken.join(), born, denials)
+            let ahead = ahead.map(|ahead| ahead.join().expect("a look does not panic"));
+            (tracer, saved.and(journal), taken.join(), born, denials, ahead.unwrap_or_default())
         });
         // Without it nothing is seen of refused paths, and that is said.
         self.denials_by_kernel = denials.and_then(|loaded| loaded.expect("loading does not panic").ok());
@@ -210,6 +214,7 @@ impl Supervisor<'_> {
             degraded.push(Degraded { layer: "snapshots".into(), why });
         }
         self.begin_from(taken.expect("a snapshot does not panic"), degraded)?;
+        self.linked = std::mem::take(&mut self.linked).and(ahead);
         let born = born.transpose()?;
         degraded.extend(born.iter().flat_map(|born| born.degraded.iter().cloned()));
         Ok(born)
@@ -292,9 +297,7 @@ impl Supervisor<'_> {
         if let Some(mut confined) = confined {
             self.guard_links(&mut held, &mut confined, isolation == Isolation::Jail, degraded)?;
             let like = self.watching(Some(tree));
-            if !confined.is_apart {
-                self.unmade = std::mem::take(&mut confined.unmade);
-            }
+            self.unheld = std::mem::take(&mut confined.unheld);
             self.watch_outskirts(std::mem::take(&mut confined.outskirts), &like, degraded);
             let mut watch = Watch::new(Arc::new(confined.reasons), kernel, confined.asks_first);
             if isolation != Isolation::Jail || watch.begin(held.pid()).is_err() {
@@ -342,7 +345,7 @@ impl Supervisor<'_> {
             false => Links::of(at, names, can_guard, reasons)?,
         };
         held.guard(&guarded).map_err(|error| Error::Confinement { why: crate::error::chain_of(&error) })?;
-        let guard = Guard::of(at, reasons.inside()).and(at, &guarded);
+        let guard = Guard::of(at, reasons.inside()).and(at, &guarded).and_unheld(confined.unheld.clone());
         guard.save(self.workspace.home().disk(), &self.record.id)?;
         confined.reasons.guard(guarded);
         degraded.extend(told);
@@ -369,7 +372,7 @@ impl Supervisor<'_> {
             asks_first: policy.tells_paths,
             is_apart: !policy.kept.is_empty(),
             outskirts: outskirts::of(&policy, self.workspace.path()),
-            unmade: Ways::of(&policy, self.workspace.path()).unmade,
+            unheld: Ways::of(&policy, self.workspace.path(), &self.den.home).unheld,
         };
         let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));

@@ -5,6 +5,8 @@
 //! another file of the snapshot was moved onto counts at once; while somebody decides, nothing of the run moves.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use belay_event::{At, Decision, Event, Raw, Storm, What};
@@ -12,13 +14,15 @@ use belay_event::{At, Decision, Event, Raw, Storm, What};
 use super::Wake;
 use super::agent::{self, AgentAnswer, AgentCall};
 use super::moves::{Eyes, Moves};
-use super::supervisor::Supervisor;
+use super::supervisor::{Supervisor, TICK};
 use super::wire::Answer;
 use crate::config::Settings;
 use crate::error::Result;
 use crate::record::{Kind, Snapshot};
 use crate::trigger::Ask;
 
+/// Why a run was stopped.
+pub(super) const STOPPED: &str = "delete storm";
 /// Stands for us among those who hold the run still; clients are counted from 1.
 const HOLDER: u64 = 0;
 /// Paths of one call; more are brought back by several.
@@ -188,7 +192,7 @@ impl Supervisor<'_> {
             return;
         }
         // What was deleted until nothing moves any more counts, too.
-        let is_held = self.deletions.answer != Unattended::Note && self.hold_still();
+        let is_held = self.deletions.answer != Unattended::Note && self.hold_storm();
         let misplaced = self.look_at_deletions().map(|(_, misplaced)| misplaced).unwrap_or_default();
         let deleters = self.deletions.deleters();
         let mut paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
@@ -221,8 +225,31 @@ impl Supervisor<'_> {
     pub(super) fn without_a_person(&mut self) {
         let is_open = self.deletions.held.as_ref().is_some_and(|held| held.decided.is_none());
         if is_open && (self.deletions.answer == Unattended::Undo || !self.control.is_watched()) {
-            let undo = self.deletions.answer == Unattended::Undo;
-            self.decide(if undo { Decision::Stopped } else { Decision::Noted });
+            self.decide_by_settings();
+        }
+    }
+
+    fn decide_by_settings(&mut self) {
+        let undo = self.deletions.answer == Unattended::Undo;
+        self.decide(if undo { Decision::Stopped } else { Decision::Noted });
+    }
+
+    /// Decides a storm that ended with its command: what was deleted last is known only now, and whoever started the run
+    /// finds it back when it has ended.
+    pub(super) fn settle_storms(&mut self) {
+        self.catch_up();
+        self.watch_deletions();
+        self.watch_outside();
+        while self.deletions.is_holding() {
+            // Whoever stops a run is not asked.
+            if self.record.because.is_some() || self.stop.swap(false, Ordering::SeqCst) {
+                self.decide_by_settings();
+            }
+            match self.inbox.recv_timeout(TICK) {
+                Ok(wake) => self.wake(wake),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
         }
     }
 
@@ -322,16 +349,31 @@ impl Supervisor<'_> {
             _ => {}
         }
         match decision {
-            Decision::Stopped => self.kill_still("delete storm"),
+            Decision::Stopped => self.kill_still(STOPPED),
             Decision::Undone => self.end_deleters(&held.deleters),
             _ => {}
         }
         self.go_on();
     }
 
+    /// Holds the run still for a storm. Where it does not stop, as somebody who is about to end may not, and is to be
+    /// stopped anyway, it is ended: who has ended deletes nothing more, either.
+    pub(super) fn hold_storm(&mut self) -> bool {
+        if self.hold_still() {
+            return true;
+        }
+        if self.deletions.answer != Unattended::Undo {
+            return false;
+        }
+        self.kill();
+        self.hold_still()
+    }
+
     /// Holds the run still on our own account; false if it does not stop.
     pub(super) fn hold_still(&mut self) -> bool {
         let is_still = match &mut self.tree {
+            // Whoever has ended moves no more.
+            Some(tree) if tree.pids().is_empty() => true,
             Some(tree) if self.frozen_by.is_empty() => tree.freeze(None).is_ok(),
             tree => tree.is_some(),
         };

@@ -1,7 +1,6 @@
 //! The supervisor: what it holds, and the loop over what wakes it.
 
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -40,7 +39,7 @@ use crate::trigger::{Ask, Triggers};
 use crate::workspace::{Work, Workspace};
 
 /// How often the loop looks around when nothing wakes it.
-const TICK: Duration = Duration::from_millis(250);
+pub(super) const TICK: Duration = Duration::from_millis(250);
 /// How often it looks at what the processes do.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long the processes are given to end by themselves when asked politely.
@@ -57,7 +56,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) record: RunRecord,
     pub(super) control: Control,
     pub(super) wakes: Sender<Wake>,
-    inbox: Receiver<Wake>,
+    pub(super) inbox: Receiver<Wake>,
     pub(super) streams: Option<Streams>,
     pub(super) terminal: Option<Arc<File>>,
     pub(super) recent: Recent,
@@ -70,10 +69,12 @@ pub(super) struct Supervisor<'w> {
     pub(super) outskirts: Outskirts,
     pub(super) commands: Commands,
     pub(super) mending: Option<Mending>,
-    /// Paths that the command must not make, and no jail can keep it from making.
-    pub(super) unmade: Vec<PathBuf>,
+    /// Paths that the command must not make or change, and no jail can keep it from.
+    pub(super) unheld: Vec<super::Unheld>,
     /// How often one of them was put aside.
     pub(super) put_aside: usize,
+    /// When they are looked at again: whatever wakes the loop, not more often than it turns by itself.
+    pub(super) next_aside: Instant,
     /// Names of the workspace before the run, of files that may have others elsewhere.
     pub(super) linked: super::links::Names,
     pub(super) denials: Option<Watch>,
@@ -147,8 +148,9 @@ impl<'w> Supervisor<'w> {
             outskirts: Outskirts::new(workspace.settings()),
             commands: Commands::default(),
             mending: None,
-            unmade: Vec::new(),
+            unheld: Vec::new(),
             put_aside: 0,
+            next_aside: Instant::now(),
             linked: super::links::Names::default(),
             denials: None,
             denials_by_kernel: None,
@@ -223,7 +225,7 @@ impl<'w> Supervisor<'w> {
         }
     }
 
-    fn wake(&mut self, wake: Wake) {
+    pub(super) fn wake(&mut self, wake: Wake) {
         match wake {
             Wake::Events(events) => self.observed(events),
             Wake::Outside(place, events) => self.outskirts.observe(place, &events),
@@ -253,7 +255,11 @@ impl<'w> Supervisor<'w> {
             self.reap();
         }
         self.mend_covers(false);
-        self.put_aside_made();
+        let now = Instant::now();
+        if now >= self.next_aside {
+            self.next_aside = now + TICK;
+            self.put_aside_made();
+        }
         self.watch_denials();
         self.watch_deletions();
         self.watch_outside();
@@ -497,7 +503,7 @@ impl<'w> Supervisor<'w> {
         self.kill_at.get_or_insert(Instant::now() + GRACE);
     }
 
-    fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         if let Some(Err(error)) = self.tree.as_mut().map(Tree::kill) {
             let why = format!("not everything could be stopped: {}", belay_sys::plain(error));
             let degraded = belay_event::Degraded { layer: "freeze".into(), why };
@@ -519,7 +525,6 @@ impl<'w> Supervisor<'w> {
 
     /// After the loop: last events, last snapshots, the end of the journal.
     pub(super) fn settle(&mut self) {
-        self.control.tell_all(&Answer::Finishing);
         self.reap();
         let is_confined = self.record.protection.as_ref().is_some_and(|now| now.isolation != Isolation::None);
         // What is confined would end with us anyway, but after the last snapshot.
@@ -527,7 +532,9 @@ impl<'w> Supervisor<'w> {
             self.kill();
             self.reap();
         }
-        self.put_aside_made();
+        self.settle_storms();
+        self.control.tell_all(&Answer::Finishing);
+        self.put_aside_at_the_end();
         if let Some(tracer) = &self.tracer {
             tracer.flush();
         }

@@ -277,6 +277,32 @@ fn nothing_that_is_hidden_is_told_of_inside_neither_content_nor_hash_nor_size() 
 }
 
 #[test]
+fn files_that_are_hidden_are_not_counted_inside() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = world();
+    for number in 0..1200 {
+        world.workspace.file(format!("keys/{number}"), "");
+    }
+    world.ok(&["snapshot", "-q", "-l", "before"]);
+    assert!(world.ok(&["snapshots", "-l"]).contains(" 1,20"), "it is counted outside");
+    let asked = "belay snapshots -l; belay --json snapshots; belay --json status; belay --json snapshot; belay --json rollback before -y; \
+                 belay status; belay snapshots; belay ls before nothing; belay history nothing; \
+                 printf '%s\\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"snapshots_list\",\"arguments\":{}}}' | belay mcp";
+    let ran = jailed(&mut world, &["--profile", "strict", "--hide", "keys"], &format!("{{ {asked}; }} 2>&1"));
+    for number in 1200..1215_u32 {
+        let (plain, grouped) = (number.to_string(), format!("1,{}", number - 1000));
+        let tells = |line: &&str| {
+            line.contains(&format!(":{plain},")) || line.contains(&grouped) || line.contains(&format!(" {plain} "))
+        };
+        let told: Vec<&str> = ran.stdout.lines().filter(tells).collect();
+        assert!(told.is_empty(), "{told:?}");
+    }
+    assert!(!ran.stdout.contains("belay find"), "it is not available there: {ran}");
+}
+
+#[test]
 fn no_file_that_runs_as_its_owner_gets_the_content_of_whoever_asks() {
     if !has_namespaces() || !has_git() {
         return;
@@ -365,7 +391,7 @@ fn whatever_leads_git_to_other_settings_is_kept_with_its_settings() {
         (config, false),
         "{ran}"
     );
-    assert!(world.ok(&["show"]).contains("leads git to other settings"), "{ran}");
+    assert!(world.ok(&["show"]).contains("leads git to settings or programs"), "{ran}");
 
     // One that is there is of use, and stays as it is.
     let mut world = World::new();

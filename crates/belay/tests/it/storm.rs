@@ -75,6 +75,23 @@ fn by_the_settings_a_storm_is_undone_and_the_run_stopped() {
     assert_eq!(storms(&mut world).last().map(|storm| storm["decision"].clone()), Some("stopped".into()));
 }
 
+#[test]
+fn what_a_storm_took_is_back_when_the_run_has_ended_although_its_command_had_ended_before() {
+    for script in ["rm -rf src", "rm -r src/[0-3]", "rm -rf src; echo done"] {
+        let mut world = world();
+        let before = world.workspace.walk();
+        let ran = run_with(&mut world, "undo", script);
+        belay_testkit::assert_same_world(&before, &world.workspace.walk(), directories_aside());
+        assert!(ran.code != 0 && ran.stderr.contains("delete storm"), "{script}: {ran}");
+        assert_eq!(storms(&mut world).last().map(|storm| storm["decision"].clone()), Some("stopped".into()), "{ran}");
+    }
+    // Where nobody is to be asked and nothing to be undone, it is written down.
+    let mut world = world();
+    let ran = run_with(&mut world, "ask", "rm -rf src");
+    assert_eq!((ran.code, world.has("src")), (0, false), "{ran}");
+    assert_eq!(storms(&mut world).last().map(|storm| storm["decision"].clone()), Some("noted".into()), "{ran}");
+}
+
 /// Runs a script at a terminal, and types `key` when the question is asked.
 fn decided(world: &mut World, key: &str, script: &str) -> Option<String> {
     let runs = records(world).len();

@@ -1,0 +1,97 @@
+//! Which of git's settings name programs, and what in them is the path of one.
+
+use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt;
+
+/// Keys whose values git has a shell carry out, or executes, in whatever section they stand.
+const COMMANDS: [&str; 24] = [
+    "alternaterefscommand",
+    "askpass",
+    "clean",
+    "cmd",
+    "command",
+    "defaultkeycommand",
+    "difffilter",
+    "driver",
+    "editor",
+    "external",
+    "fsmonitor",
+    "gitproxy",
+    "helper",
+    "packobjectshook",
+    "pager",
+    "process",
+    "program",
+    "receivepack",
+    "recentobjectshook",
+    "smudge",
+    "sshcommand",
+    "textconv",
+    "uploadpack",
+    "vcs",
+];
+/// Words of one value that are looked at.
+const WORDS_MAX: usize = 64;
+
+/// A word that may be the path of a program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Word<'v> {
+    pub(super) path: &'v [u8],
+    /// Whether git would execute what somebody puts there.
+    pub(super) may_be_made: bool,
+    /// Whether nothing is known of the key, so that only what can be executed counts.
+    is_guess: bool,
+}
+
+impl Word<'_> {
+    /// Whether this file is a program that is meant.
+    pub(super) fn counts_with(&self, found: &Metadata) -> bool {
+        !self.is_guess || found.permissions().mode() & 0o111 != 0
+    }
+}
+
+/// The words of a value that may be programs; a name without a slash is looked for elsewhere.
+pub(super) fn named_by<'v>(section: &str, key: &str, value: &'v [u8]) -> Vec<Word<'v>> {
+    let first = section.split([' ', '\t', '.', '"']).next().unwrap_or_default();
+    let is_shell = value.starts_with(b"!");
+    let is_command = match first {
+        "alias" => is_shell,
+        "submodule" => key == "update" && is_shell,
+        "pager" => true,
+        _ => COMMANDS.contains(&key),
+    };
+    if !is_command {
+        let has_slash = value.contains(&b'/') && !value.iter().any(u8::is_ascii_whitespace);
+        return Vec::from_iter(has_slash.then_some(Word { path: value, may_be_made: false, is_guess: true }));
+    }
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b";|&()<>'\"`!=$".contains(byte);
+    let words = value.split(is_end).filter(|word| !word.is_empty());
+    let has_several = words.clone().nth(1).is_some();
+    let is_path = |(_, word): &(usize, &[u8])| word.contains(&b'/') || has_several;
+    let words = words.enumerate().take(WORDS_MAX).filter(is_path);
+    let word =
+        |(at, path): (usize, &'v [u8])| Word { path, may_be_made: at == 0 && path.contains(&b'/'), is_guess: false };
+    words.map(word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_what_git_executes_and_words_are_not() {
+        let paths = |section: &str, key: &str, value: &'static str| -> Vec<(String, bool)> {
+            let words = named_by(section, key, value.as_bytes());
+            words.iter().map(|word| (String::from_utf8_lossy(word.path).into_owned(), word.may_be_made)).collect()
+        };
+        let one = |path: &str, may_be_made| vec![(path.to_owned(), may_be_made)];
+        assert_eq!(paths("core", "fsmonitor", "tools/watch"), one("tools/watch", true));
+        assert_eq!(paths("core", "pager", "less"), []);
+        assert_eq!(paths("alias", "x", "!./run.sh"), one("./run.sh", true));
+        assert_eq!(paths("alias", "x", "log a/b"), []);
+        let filter = [("python3".to_owned(), false), ("clean.py".to_owned(), false), ("%f".to_owned(), false)];
+        assert_eq!(paths("filter \"x\"", "clean", "python3 clean.py %f"), filter);
+        assert_eq!(paths("gitflow \"prefix\"", "feature", "feature/"), one("feature/", false));
+        assert_eq!(paths("submodule \"x\"", "update", "checkout"), []);
+    }
+}

@@ -1,0 +1,245 @@
+//! Paths that no mount can hold: what is not there and must not be made, and links that must stay what they are.
+//!
+//! Invariants: when the run has ended each of them is as it was before; nothing is deleted, what stood there is beside it
+//! under another name; whatever the command did to the directories around, they are as it left them.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+
+use belay_event::{Degraded, What};
+use belay_store::{Edit, Entry, Kind as EntryKind, Manifest, View};
+use belay_sys::{Dir, FileType, Root};
+use serde::{Deserialize, Serialize};
+
+use super::supervisor::Supervisor;
+use crate::error::{Result, chain_of};
+use crate::record::PathText;
+
+/// So often it is told.
+const TOLD_MAX: usize = 100;
+/// So many names are tried for what is put aside.
+const NAMES_MAX: u32 = 16;
+
+/// A path of the workspace, as it was before the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Unheld {
+    /// The path, on which no link was.
+    pub(crate) path: PathText,
+    /// The text of the link that was there; without one nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) link: Option<PathText>,
+}
+
+impl Unheld {
+    /// Puts aside what should not be there, and the link back that should; what was done, if something was.
+    fn put_right(&self, root: &Root, run: &str) -> io::Result<Option<String>> {
+        let mut opened = Opened::default();
+        let done = self.put_right_in(root, run, &mut opened);
+        opened.close();
+        done
+    }
+
+    fn put_right_in(&self, root: &Root, run: &str, opened: &mut Opened) -> io::Result<Option<String>> {
+        let mut dir = root.dir_path_only(b"")?;
+        let mut names = self.path.bytes().split(|byte| *byte == b'/').peekable();
+        let mut at: Vec<u8> = Vec::new();
+        while let Some(name) = names.next() {
+            let found = match opened.enter(&dir, |dir| dir.stat(name)) {
+                Ok(found) => Some(found.file_type),
+                Err(error) if is_absent(&error) => None,
+                Err(error) => return Err(error),
+            };
+            let is_last = names.peek().is_none();
+            let is_right = match (&self.link, found) {
+                (Some(text), Some(FileType::Symlink)) if is_last => dir.read_link(name)? == text.bytes(),
+                (Some(_), _) if is_last => false,
+                (None, found) if is_last => found.is_none(),
+                // It was a directory, or it was not there: nothing led elsewhere.
+                (_, found) => found != Some(FileType::Symlink),
+            };
+            if !is_right {
+                let aside = found.map(|_| opened.enter(&dir, |dir| aside(dir, name, run))).transpose()?;
+                if let Some(text) = self.link.as_ref().filter(|_| is_last) {
+                    opened.enter(&dir, |dir| dir.make_symlink(name, text.bytes()))?;
+                }
+                return Ok(Some(sentence([&at[..], name].concat(), aside, is_last && self.link.is_some())));
+            }
+            if is_last || found != Some(FileType::Dir) {
+                return Ok(None);
+            }
+            at.extend_from_slice(name);
+            at.push(b'/');
+            dir = dir.subdir_path_only(name)?;
+        }
+        Ok(None)
+    }
+}
+
+impl Unheld {
+    /// The same for a tree that is in the store: what is to be edited in it, so that whoever takes it over is led nowhere.
+    pub(crate) fn edits(&self, view: View<'_>, tree: &Manifest, before: &Manifest, run: &str) -> Result<Vec<Edit>> {
+        let path = self.path.bytes();
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
+        for end in ends {
+            let (at, is_last) = (&path[..end], end == path.len());
+            let found = view.lookup(&tree.root, at)?;
+            let is_right = match (&self.link, found.as_ref().map(|entry| &entry.kind)) {
+                (Some(text), Some(EntryKind::Symlink(now))) if is_last => now == text.bytes(),
+                (Some(_), _) if is_last => false,
+                (None, found) if is_last => found.is_none(),
+                (_, found) => !matches!(found, Some(EntryKind::Symlink(_))),
+            };
+            if is_right {
+                continue;
+            }
+            let back = if is_last { view.lookup(&before.root, at)?.filter(|_| self.link.is_some()) } else { None };
+            let mut edits = vec![Edit { path: at.to_vec(), before: found.clone(), after: back, bytes: None }];
+            if let Some(found) = found {
+                let aside = [at, b".", run.as_bytes()].concat();
+                let name = aside.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
+                let there = view.lookup(&tree.root, &aside)?;
+                edits.push(Edit { path: aside, before: there, after: Some(Entry { name, ..found }), bytes: None });
+            }
+            return Ok(edits);
+        }
+        Ok(Vec::new())
+    }
+}
+
+fn sentence(path: Vec<u8>, aside: Option<String>, is_back: bool) -> String {
+    let path = String::from_utf8_lossy(&path).into_owned();
+    let leads = format!("{path} leads git to settings or programs");
+    match (aside, is_back) {
+        (Some(aside), true) => format!("{leads} and must not be another: what it became is {aside} now"),
+        (None, true) => format!("{leads} and must not be removed: it is there again"),
+        (Some(aside), false) => format!("{leads} and must not be made: it is {aside} now"),
+        (None, false) => leads,
+    }
+}
+
+/// Directories that had to be opened for us, with the modes that they had.
+#[derive(Default)]
+struct Opened(Vec<(Dir, u32)>);
+
+impl Opened {
+    /// Does something in a directory of ours, whatever its mode says.
+    fn enter<T>(&mut self, dir: &Dir, act: impl Fn(&Dir) -> io::Result<T>) -> io::Result<T> {
+        match act(dir) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                let mode = dir.stat_self()?.mode & 0o7777;
+                dir.set_self_mode(mode | 0o700)?;
+                self.0.push((dir.try_clone()?, mode));
+                act(dir)
+            }
+            done => done,
+        }
+    }
+
+    fn close(self) {
+        for (dir, mode) in self.0.into_iter().rev() {
+            // It is open to its owner then, which harms nobody.
+            let _ = dir.set_self_mode(mode);
+        }
+    }
+}
+
+/// Renames it in its directory.
+fn aside(dir: &Dir, name: &[u8], run: &str) -> io::Result<String> {
+    let shown = String::from_utf8_lossy(name);
+    let mut last = io::Error::from(io::ErrorKind::AlreadyExists);
+    for nth in 0..NAMES_MAX {
+        // Names that nobody can have taken beforehand, but for the first.
+        let to = match nth {
+            0 => format!("{shown}.{run}"),
+            _ => format!("{}.{run}-{}", if nth < NAMES_MAX / 2 { &shown } else { "aside" }, belay_sys::now().nsec),
+        };
+        match dir.rename_new(name, dir, to.as_bytes()) {
+            Ok(()) => return Ok(to),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Err(error),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Whether nothing of that name is there, or something above it is no directory.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+impl Supervisor<'_> {
+    /// Puts aside what would lead git elsewhere, if the command made it: no mount can cover what is not there.
+    pub(super) fn put_aside_made(&mut self) {
+        // What is kept apart is seen to where it is brought in from.
+        if !self.unheld.is_empty() && !self.record.confinement.ephemeral && !self.workspace.is_layered() {
+            self.put_right_in(self.workspace.root());
+        }
+    }
+
+    /// The same when nobody works in the workspace any more, whatever shows it.
+    pub(super) fn put_aside_at_the_end(&mut self) {
+        if self.record.confinement.ephemeral && !self.workspace.is_layered() {
+            return self.tell_of_made_apart();
+        }
+        let Some(layer) = self.workspace.layer().filter(|_| !self.unheld.is_empty()) else {
+            return self.put_aside_made();
+        };
+        let is_changed = |unheld: &Unheld| {
+            let first = unheld.path.bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
+            layer.kept().changes.join(OsStr::from_bytes(first)).symlink_metadata().is_ok()
+        };
+        if self.unheld.iter().any(is_changed) {
+            match self.workspace.writable() {
+                Ok(root) => self.put_right_in(&root),
+                Err(error) => self.tell_of_unheld(vec![format!(
+                    "nobody could look whether git is led to other settings: {}",
+                    chain_of(&error)
+                )]),
+            }
+        }
+    }
+
+    /// What lies in a layer comes to the workspace under another name, if somebody takes it over.
+    fn tell_of_made_apart(&mut self) {
+        let layer = self.workspace.home().layer_of(&self.record.id, self.workspace.path());
+        let Ok(changes) = Root::open(&layer.kept().changes) else { return };
+        let is_made = |unheld: &&Unheld| {
+            let path = unheld.path.bytes();
+            let at = path.iter().rposition(|byte| *byte == b'/');
+            let (above, name) = at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
+            changes.dir_path_only(above).and_then(|above| above.stat(name)).is_ok()
+        };
+        let made = self.unheld.iter().filter(is_made).map(|unheld| {
+            let (path, run) = (String::from_utf8_lossy(unheld.path.bytes()), &self.record.id);
+            format!("{path} leads git to settings or programs: `belay review` has it as {path}.{run}")
+        });
+        let made = made.collect();
+        self.tell_of_unheld(made);
+    }
+
+    fn put_right_in(&mut self, root: &Root) {
+        let put_right = |unheld: &Unheld| match unheld.put_right(root, &self.record.id) {
+            Ok(done) => done,
+            Err(error) => {
+                let path = String::from_utf8_lossy(unheld.path.bytes());
+                Some(format!(
+                    "{path} leads git to other settings, and cannot be put aside: {}",
+                    belay_sys::plain(error)
+                ))
+            }
+        };
+        let whys: Vec<String> = self.unheld.iter().filter_map(put_right).collect();
+        self.tell_of_unheld(whys);
+    }
+
+    fn tell_of_unheld(&mut self, whys: Vec<String>) {
+        let degraded = |why| What::Degraded(Degraded { layer: "jail".into(), why });
+        let room = TOLD_MAX.saturating_sub(self.put_aside);
+        self.put_aside += whys.len();
+        let events: Vec<_> = whys.into_iter().take(room).map(|why| self.event(degraded(why))).collect();
+        if !events.is_empty() {
+            self.happened(events);
+        }
+    }
+}
