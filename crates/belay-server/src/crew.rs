@@ -1,9 +1,10 @@
 //! The threads that do store work, so that the thread of the connection only reads, waits and answers.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use belay_session::event::McpCall;
@@ -36,6 +37,54 @@ pub(crate) struct Job {
     pub(crate) said: UnboundedSender<Said>,
 }
 
+/// Jobs that wait for a worker. One that comes wakes one worker, and no other has to be told of it.
+#[derive(Default)]
+pub(crate) struct Queue {
+    state: Mutex<State>,
+    bell: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    jobs: VecDeque<Job>,
+    closed: bool,
+}
+
+impl Queue {
+    fn push(&self, job: Job) {
+        self.lock().jobs.push_back(job);
+        self.bell.notify_one();
+    }
+
+    /// The next job; none when nobody can send one any more.
+    fn pop(&self) -> Option<Job> {
+        let is_waiting = |state: &mut State| state.jobs.is_empty() && !state.closed;
+        let waited = self.bell.wait_while(self.lock(), is_waiting);
+        waited.unwrap_or_else(PoisonError::into_inner).jobs.pop_front()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Sends jobs; when it goes, the workers do.
+pub(crate) struct Jobs(pub(crate) Arc<Queue>);
+
+impl Jobs {
+    /// Has the next worker that is free do it.
+    pub(crate) fn send(&self, job: Job) {
+        self.0.push(job);
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        self.0.lock().closed = true;
+        self.0.bell.notify_all();
+    }
+}
+
 /// What is heard of a job.
 pub(crate) enum Said {
     /// So many entries were dealt with, of so many if that is known.
@@ -45,11 +94,9 @@ pub(crate) enum Said {
 }
 
 /// Takes jobs until nobody can send one any more.
-pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>, calls: Sender<McpCall>) {
+pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Queue, calls: Sender<McpCall>) {
     let mut place: Option<Workspace<'d>> = None;
-    loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(job) = next else { return };
+    while let Some(job) = queue.pop() {
         let pulse = Pulse::new(job.said.clone());
         // A fault in one operation must not silence all others; the workspace is opened anew after it.
         let begun = Instant::now();
@@ -79,14 +126,9 @@ pub(crate) fn work<'d>(desk: &Desk<'d>, queue: &Mutex<Receiver<Job>>, calls: Sen
 pub(crate) fn write_down<'d>(desk: &Desk<'d>, calls: &Receiver<McpCall>) {
     let mut place: Option<Workspace<'d>> = None;
     while let Ok(first) = calls.recv() {
-        let until = Instant::now() + LOT_TIME;
-        let mut lot = vec![first];
-        while lot.len() < LOT_MAX {
-            match calls.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(call) => lot.push(call),
-                Err(_) => break,
-            }
-        }
+        // Whoever sleeps is not woken by each of them.
+        std::thread::sleep(LOT_TIME);
+        let lot: Vec<McpCall> = std::iter::once(first).chain(calls.try_iter().take(LOT_MAX)).collect();
         if let Ok(workspace) = stand(desk, &mut place) {
             let _ = workspace.note_calls(lot);
         }

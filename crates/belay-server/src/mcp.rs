@@ -1,8 +1,8 @@
 //! The operations spoken as MCP, the Model Context Protocol: lines of JSON-RPC on a pair of streams.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, LazyLock};
 
 use belay_session::{Tree, Workspace};
 use rmcp::ServerHandler;
@@ -16,7 +16,7 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::arguments::{Arguments, schema};
-use crate::crew::{self, Job, Said};
+use crate::crew::{self, Job, Jobs, Queue, Said};
 use crate::error::{Error, Result};
 use crate::ops::{Effect, Need, OPERATIONS, Operation};
 use crate::output::Output;
@@ -55,8 +55,8 @@ pub struct Desk<'a> {
 
 /// Answers on standard input and output until the input ends.
 pub fn serve(desk: &Desk<'_>) -> Result<()> {
-    let (jobs, queue) = channel();
-    let queue = Mutex::new(queue);
+    let queue = Arc::new(Queue::default());
+    let jobs = Jobs(Arc::clone(&queue));
     let (called, calls) = channel();
     std::thread::scope(|scope| {
         scope.spawn(move || crew::write_down(desk, &calls));
@@ -87,7 +87,7 @@ async fn talk(mcp: Mcp) -> Result<()> {
 }
 
 struct Mcp {
-    jobs: Sender<Job>,
+    jobs: Jobs,
     read_only: bool,
     denied: Vec<Need>,
     version: String,
@@ -118,12 +118,12 @@ impl Mcp {
         ErrorData::new(ErrorCode::INVALID_PARAMS, why, None)
     }
 
-    fn begin(&self, operation: &'static Operation, arguments: Arguments) -> Option<Waiting> {
+    fn begin(&self, operation: &'static Operation, arguments: Arguments) -> Waiting {
         let (said, heard) = unbounded_channel();
         let stop = Arc::new(AtomicBool::new(false));
         let job = Job { operation, arguments, stop: Arc::clone(&stop), said };
-        self.jobs.send(job).ok()?;
-        Some(Waiting { heard, stop })
+        self.jobs.send(job);
+        Waiting { heard, stop }
     }
 }
 
@@ -188,7 +188,7 @@ impl ServerHandler for Mcp {
             Err(error) => return Ok(refusal(&error).into()),
         };
         let gone = || ErrorData::internal_error("belay is shutting down", None);
-        let mut waiting = self.begin(operation, arguments).ok_or_else(gone)?;
+        let mut waiting = self.begin(operation, arguments);
         loop {
             let said = tokio::select! {
                 () = context.ct.cancelled() => return Err(ErrorData::internal_error("cancelled", None)),
@@ -220,7 +220,15 @@ fn refusal(error: &Error) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.story())])
 }
 
+/// The tools, in the order of the operations; one is asked for with every call, and a schema takes its time.
+static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| OPERATIONS.iter().map(described).collect());
+
 fn tool(operation: &Operation) -> Tool {
+    let at = OPERATIONS.iter().position(|other| other.name == operation.name);
+    at.map_or_else(|| described(operation), |at| TOOLS[at].clone())
+}
+
+fn described(operation: &Operation) -> Tool {
     let reads = operation.effect == Effect::Reads;
     let annotations = ToolAnnotations::with_title(operation.title)
         .read_only(reads)

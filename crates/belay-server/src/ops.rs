@@ -105,8 +105,8 @@ pub(crate) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "snapshots_list",
         title: "List checkpoints",
-        description: "List all snapshots of the workspace, newest first: checkpoint, origin, name, hash, age, number of \
-                      files; with include_changes also what changed against the one before.",
+        description: "List all snapshots of the workspace, newest first: checkpoint, origin, name or turn and \
+                      prompt, hash, age, number of files; with include_changes also what changed against the one before.",
         effect: Effect::Reads,
         needs: &[],
         idempotent: true,

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::arguments::{Arguments, Parameter, Shape};
+use crate::error::Result;
 use crate::reply::Reply;
 
 /// The characters of an answer unless another number is asked for.
@@ -46,18 +47,31 @@ pub(crate) struct Paged<'a> {
 
 impl Paged<'_> {
     /// The page that the arguments ask for.
-    pub(crate) fn reply(self, arguments: &Arguments) -> Reply {
+    pub(crate) fn reply(mut self, arguments: &Arguments) -> Reply {
+        let mut items: Vec<Option<Item>> = std::mem::take(&mut self.items).into_iter().map(Some).collect();
+        let reply =
+            self.reply_with(arguments, items.len(), &mut |at| Ok(items[at].take().expect("each is asked once")));
+        reply.expect("items that are there do not fail")
+    }
+
+    /// The same of items that are made as they are needed.
+    pub(crate) fn reply_with(
+        self,
+        arguments: &Arguments,
+        total: usize,
+        item: &mut dyn FnMut(usize) -> Result<Item>,
+    ) -> Result<Reply> {
         let format = arguments.text("format");
         let start = arguments.number("start_index").unwrap_or(0) as usize;
         let room = arguments.number("max_length").unwrap_or(LENGTH_DEFAULT) as usize;
-        let total = self.items.len();
         let length = |item: &Item| match format {
             Some("json") => item.1.to_string().len() + 1,
             _ => item.0.chars().count() + 1,
         };
         let mut used = 0;
         let mut page = Vec::new();
-        for item in self.items.into_iter().skip(start) {
+        for at in start..total {
+            let item = item(at)?;
             used += length(&item);
             if used > room && !page.is_empty() {
                 break;
@@ -83,7 +97,7 @@ impl Paged<'_> {
         data.insert("total".to_owned(), total.into());
         data.insert("start_index".to_owned(), start.into());
         data.insert("next_index".to_owned(), next.into());
-        Reply::new(text.trim_end(), data.into()).in_format(format)
+        Ok(Reply::new(text.trim_end(), data.into()).in_format(format))
     }
 }
 

@@ -4,6 +4,7 @@
 //! and what differs after it are that command's changes. So names, blame and undo work as they do for runs. Nothing is
 //! recorded twice, however often it is told.
 
+mod between;
 mod broken_off;
 mod called;
 mod memory;
@@ -27,6 +28,7 @@ use crate::snapshot::SnapshotRequest;
 use crate::workspace::{Work, Workspace};
 use memory::{Memory, OpenCall};
 
+pub use between::{Gap, Gaps};
 pub use broken_off::BrokenOff;
 pub use memory::Missed;
 pub(crate) use memory::overwrite;
@@ -190,7 +192,8 @@ impl Workspace<'_> {
         };
         let begun = Instant::now();
         let snapshot = self.snapshot(&request, ear.work)?.snapshot;
-        let mut events = vec![told(&snapshot, None, begun.elapsed())];
+        let mut events = self.unclaimed(memory, &snapshot)?;
+        events.push(told(&snapshot, None, begun.elapsed()));
         events
             .extend(broken_off.map(|broken| Event::new(At::from(snapshot.created_at), What::Degraded(broken.said()))));
         self.write_down(memory, events, false)?;
@@ -228,7 +231,10 @@ impl Workspace<'_> {
             cwd: raw(self.path()),
             cut: false,
         };
-        let mut events = Vec::new();
+        let mut events = match &snapshot {
+            Some(snapshot) => self.unclaimed(memory, snapshot)?,
+            None => Vec::new(),
+        };
         events.extend(snapshot.as_ref().map(|snapshot| told(snapshot, None, begun.elapsed())));
         events.extend((!is_written).then(|| Event::new(at, What::Exec(exec))));
         memory.open.push(OpenCall { id: id.clone(), number, at: at.timestamp(), what: format!("{tool}: {what}") });
@@ -267,22 +273,35 @@ impl Workspace<'_> {
             return self.hear_other(memory, "the end of a session", ear);
         }
         self.begin_session(memory, word)?;
-        // Without it what a person does afterwards would count as the turn's.
+        // Without its end what a person does afterwards would count as the turn's.
+        let begun = Instant::now();
+        let at = self.home.options.clock.now();
+        if let Some(latest) = self.timeline()?.latest().filter(|_| !memory.is_guest)
+            && (ear.unchanged || self.present(ear.work)?.manifest().identity == latest.root)
+        {
+            self.write_down(memory, vec![ended_at(latest, at)], true)?;
+            self.update_session(memory, latest, at)?;
+            return Ok(Heard { turn: memory.turn, ..Heard::default() });
+        }
         let request = SnapshotRequest {
             kind: Kind::Final,
             origin: Origin::Auto,
             cause: Cause { trigger: Some("the end of the turn".to_owned()), ..memory.cause() },
             ..SnapshotRequest::default()
         };
-        let begun = Instant::now();
         let snapshot = self.snapshot(&request, ear.work)?.snapshot;
-        self.write_down(memory, vec![told(&snapshot, None, begun.elapsed())], true)?;
-        self.update_session(memory, &snapshot)?;
+        let mut events = self.unclaimed(memory, &snapshot)?;
+        events.push(told(&snapshot, None, begun.elapsed()));
+        self.write_down(memory, events, true)?;
+        self.update_session(memory, &snapshot, snapshot.created_at)?;
         Ok(Heard { snapshot: Some(snapshot), turn: memory.turn, ..Heard::default() })
     }
 
     fn hear_other(&self, memory: &mut Memory, what: &str, ear: Ear<'_>) -> Result<Heard> {
         let snapshot = self.if_changed(memory, None, what, ear)?;
+        if let Some(snapshot) = &snapshot {
+            self.write_down(memory, self.unclaimed(memory, snapshot)?, false)?;
+        }
         Ok(Heard { snapshot, turn: memory.turn, ..Heard::default() })
     }
 
@@ -306,6 +325,12 @@ impl Workspace<'_> {
         };
         Ok(Some(self.snapshot(&request, ear.work)?.snapshot))
     }
+}
+
+/// The end of a turn that left the files as in that snapshot.
+fn ended_at(snapshot: &Snapshot, at: jiff::Timestamp) -> Event {
+    let end = Snapshot { kind: Kind::Final, label: None, size_delta: 0, created_at: at, ..snapshot.clone() };
+    told(&end, None, Duration::ZERO)
 }
 
 fn told(snapshot: &Snapshot, command: Option<u64>, took: Duration) -> Event {

@@ -7,8 +7,12 @@ pub(crate) mod silence;
 mod tables;
 pub(crate) mod word;
 
-use belay_session::AgentDeed;
+use std::ffi::OsStr;
+
+use belay_session::{AgentDeed, distance};
 use clap::ValueEnum;
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::error::{ContextKind, ContextValue};
 use serde_json::{Value, json};
 
 /// An agent.
@@ -26,6 +30,42 @@ pub(crate) enum Agent {
     Opencode,
     /// GitHub Copilot CLI
     Copilot,
+}
+
+/// Reads the name of an agent; of one that is not known the nearest is proposed, by the letters that differ.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AgentName;
+
+impl TypedValueParser for AgentName {
+    type Value = Agent;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Agent, clap::Error> {
+        let read = EnumValueParser::<Agent>::new().parse_ref(command, argument, value);
+        read.map_err(|mut error| {
+            error.remove(ContextKind::SuggestedValue);
+            if let Some(near) = nearest(&value.to_string_lossy().to_lowercase()) {
+                error.insert(ContextKind::SuggestedValue, ContextValue::String(near.to_owned()));
+            }
+            error
+        })
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Agent::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
+/// The agent that is called most like this; of equals the one that begins most like it.
+fn nearest(name: &str) -> Option<&'static str> {
+    let alike = |other: &str| name.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let all = Agent::ALL.map(Agent::name).into_iter();
+    let near = all.filter(|other| distance(name, other) < name.chars().count());
+    near.min_by_key(|other| (distance(name, other), std::cmp::Reverse(alike(other))))
 }
 
 impl Agent {

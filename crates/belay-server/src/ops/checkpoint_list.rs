@@ -20,12 +20,14 @@ pub(super) fn list(call: &Call<'_>) -> Result<Reply> {
     let timeline = workspace.timeline()?;
     let now = workspace.home().now().timestamp();
     let all = timeline.snapshots();
-    let mut items = Vec::with_capacity(all.len());
-    for (at, snapshot) in all.iter().enumerate().rev() {
-        let before = at.checked_sub(1).map(|at| &all[at]).filter(|_| call.arguments.flag("include_changes"));
-        items.push(listed(workspace, snapshot, before, now)?);
-    }
-    let (available, max) = workspace.manual_slots()?;
+    let with_changes = call.arguments.flag("include_changes");
+    // The newest first, and only those of the page.
+    let mut item = |nth: usize| {
+        let at = all.len() - 1 - nth;
+        let before = at.checked_sub(1).map(|at| &all[at]).filter(|_| with_changes);
+        listed(workspace, &all[at], before, now)
+    };
+    let (available, max) = workspace.manual_slots_of(&timeline);
     let head = match all.len() {
         0 => String::new(),
         number => format!("{}; {available} of {max} manual slots are free\n", count(number as u64, "snapshot")),
@@ -35,12 +37,14 @@ pub(super) fn list(call: &Call<'_>) -> Result<Reply> {
         ("manual_max".to_owned(), Value::from(max)),
     ]);
     let none = "no snapshots yet; snapshots_create takes one";
-    Ok(Paged { key: "checkpoints", none, items, head, extra }.reply(call.arguments))
+    let paged = Paged { key: "checkpoints", none, items: Vec::new(), head, extra };
+    paged.reply_with(call.arguments, all.len(), &mut item)
 }
 
 fn listed(workspace: &Workspace<'_>, snapshot: &Snapshot, before: Option<&Snapshot>, now: Timestamp) -> Result<Item> {
     // One that is damaged stands in the list all the same, but its hash would tell of what is hidden.
-    let told = workspace.as_told(snapshot).unwrap_or_else(|_| Snapshot { root: Hash([0; 32]), ..snapshot.clone() });
+    let nothing = |_| Snapshot { root: Hash([0; 32]), files: 0, ..snapshot.clone() };
+    let told = workspace.as_told(snapshot).unwrap_or_else(nothing);
     let (name, hash) = (name_of(snapshot), told.root.to_hex());
     let origin = match snapshot.origin {
         belay_session::Origin::Auto => "auto",
@@ -48,8 +52,17 @@ fn listed(workspace: &Workspace<'_>, snapshot: &Snapshot, before: Option<&Snapsh
     };
     let kind = snapshot.kind.name();
     let age = age(snapshot.created_at, now);
-    let label = snapshot.label.as_deref().map(|label| format!(" {label}")).unwrap_or_default();
-    let mut line = format!("{name}{label} ({kind}, {age}, {}, hash {})", count(snapshot.files, "file"), &hash[..12]);
+    let turn = snapshot.cause.turn.filter(|_| snapshot.kind == Kind::Turn);
+    let prompt = turn.and(snapshot.cause.trigger.as_deref());
+    let label = match (snapshot.label.as_deref(), turn) {
+        (Some(label), _) => format!(" {label}"),
+        (None, Some(turn)) => {
+            let prompt = prompt.map(|prompt| format!(" \"{}\"", words::line(prompt.as_bytes())));
+            format!(" @turn-{turn}{}", prompt.unwrap_or_default())
+        }
+        (None, None) => String::new(),
+    };
+    let mut line = format!("{name}{label} ({kind}, {age}, {}, hash {})", count(told.files, "file"), &hash[..12]);
     let mut data = json!({
         "checkpoint": name,
         "slot": snapshot.slot,
@@ -58,11 +71,13 @@ fn listed(workspace: &Workspace<'_>, snapshot: &Snapshot, before: Option<&Snapsh
         "type": kind,
         "origin": origin,
         "name": snapshot.label,
+        "turn": turn,
+        "prompt": prompt,
         "hash": hash,
         "age": age,
         "age_seconds": seconds(snapshot.created_at, now),
         "created_at": snapshot.created_at.to_string(),
-        "files_count": snapshot.files,
+        "files_count": told.files,
     });
     if let Some(before) = before {
         let changes = tally(workspace, before, snapshot)?;

@@ -65,8 +65,9 @@ pub(super) fn create(call: &Call<'_>) -> Result<Reply> {
     let description = call.arguments.text("description").map(str::to_owned);
     let request = SnapshotRequest { label: Some(name.to_owned()), description, ..SnapshotRequest::default() };
     let taken = call.workspace.snapshot(&request, call.work)?;
-    let hash = call.workspace.as_told(&taken.snapshot)?.root.to_hex();
-    let data = json!({ "name": name, "hash": hash, "id": taken.snapshot.id, "files_count": taken.snapshot.files });
+    let told = call.workspace.as_told(&taken.snapshot)?;
+    let hash = told.root.to_hex();
+    let data = json!({ "name": name, "hash": hash, "id": taken.snapshot.id, "files_count": told.files });
     Ok(with_gaps(call, Reply::new(format!("snapshot {name} created: {hash}"), data), &taken.snapshot))
 }
 

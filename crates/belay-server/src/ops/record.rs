@@ -1,7 +1,7 @@
 //! What is protected and what happened: status, the log of a run, and who changed a file.
 
 use belay_session::event::{Ended, Raw};
-use belay_session::{Blame, Interval, RunRecord, Touch};
+use belay_session::{Blame, Gap, Interval, RunRecord, Touch};
 use serde_json::{Map, Value, json};
 
 use super::Call;
@@ -137,8 +137,14 @@ fn lines(blame: &Blame) -> impl Iterator<Item = (u64, &Interval, String)> {
 fn who(interval: &Interval) -> String {
     match (&interval.after, interval.rewound, interval.touches.last()) {
         (None, ..) => "somebody before the first snapshot".to_owned(),
-        (_, Some(kind), _) => format!("belay {}", kind.name()),
+        (_, Some(kind), _) => format!("belay {}", kind.command()),
         (.., Some(Touch { command: Some(number), argv, run, .. })) => format!("#{number} of {run}: {}", line(argv)),
+        (.., Some(Touch { gap: Some(Gap::OutsideTurn), .. })) => {
+            "somebody outside of a turn; who is not known".to_owned()
+        }
+        (.., Some(Touch { gap: Some(Gap::BetweenCalls), .. })) => {
+            "somebody between two tool calls; who is not known".to_owned()
+        }
         (.., Some(touch)) => format!("somebody during {}", touch.run),
         (_, None, None) => "somebody that no run has seen".to_owned(),
     }

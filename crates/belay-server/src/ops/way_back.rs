@@ -188,6 +188,10 @@ fn told(reverted: &Reverted) -> Reply {
             true => text.push_str(&format!("\nolder version brought back: {path} ({why} before this step removed it)")),
             false => text.push_str(&format!("\nconflict, left as it is: {path} ({why}{older})")),
         }
+        if conflict.clash == Clash::Repository {
+            let before = &reverted.step.before.id;
+            text.push_str(&format!("; `belay restore {before} {path}` brings it back as it was before"));
+        }
         conflicts.push(json!({ "path": path, "why": why, "beside": beside }));
     }
     let changed = reverted.outcome.as_ref().map_or(0, |outcome| outcome.changed);
@@ -205,7 +209,7 @@ fn clash(clash: Clash) -> &'static str {
         Clash::MadeThenChanged => "the step made it, and it was changed later",
         Clash::Retyped => "something of another type is there now",
         Clash::Doubtful => "somebody else changed it too",
-        Clash::Repository => "its repository was changed later",
+        Clash::Repository => "the repository was changed later, or by others too",
         Clash::Database => "it belongs to a database of which another file stays",
         Clash::NotCaptured => "it was not captured",
         Clash::Unseen => "no snapshot holds it",

@@ -3,7 +3,7 @@
 //! Snapshots are durable when a hook is answered; what the log says of a turn is when the turn ends. So a machine that goes
 //! down may take the last steps of the log with it, and that is said.
 
-use belay_event::Degraded;
+use belay_event::{At, Degraded};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::error::Result;
@@ -43,7 +43,9 @@ impl Workspace<'_> {
         let is_end = |snapshot: &&crate::record::Snapshot| {
             snapshot.number > begun.number && snapshot.kind == Kind::Final && snapshot.cause.run.as_ref() == Some(run)
         };
-        let has_ended = timeline.snapshots().iter().rev().any(|snapshot| is_end(&snapshot));
+        let is_told_end = |(at, _): &(At, String)| at.timestamp() >= begun.created_at;
+        let has_ended = timeline.snapshots().iter().rev().any(|snapshot| is_end(&snapshot))
+            || self.ends_of_turns(run).iter().any(is_told_end);
         // A run that belay supervises is put in order when it is found dead.
         let is_told = self.home.run(run).is_ok_and(|run| run.supervisor.is_none());
         Ok((is_told && !has_ended).then_some(BrokenOff { turn, at: begun.created_at }))

@@ -24,6 +24,9 @@ struct News {
     to: String,
     changed: u64,
     paths: Vec<String>,
+    /// How many paths those that are named stand for.
+    #[serde(default)]
+    named: u64,
 }
 
 impl AgentWord {
@@ -41,8 +44,9 @@ impl Workspace<'_> {
     pub(crate) fn leave_news(&self, intent: &Intent, changed: u64, paths: &mut dyn Iterator<Item = &[u8]>) {
         let Ok(memories) = Memory::all(self) else { return };
         let at = self.home.options.clock.now();
-        let paths = paths.take(PATHS_MAX).map(|path| String::from_utf8_lossy(path).into_owned()).collect();
-        let one = News { at, kind: intent.kind.name().to_owned(), to: intent.target.id.clone(), changed, paths };
+        let (paths, named) = worth_naming(paths);
+        let (kind, to) = (intent.kind.command().to_owned(), intent.target.id.clone());
+        let one = News { at, kind, to, changed, paths, named };
         let is_concerned = |memory: &&Memory| {
             let is_under_way = memory.last_heard().is_some_and(|heard| at.duration_since(heard) < SILENT_MAX);
             is_under_way && !memory.open.iter().any(takes_back)
@@ -82,6 +86,30 @@ impl Workspace<'_> {
     }
 }
 
+/// The paths that an agent should read again, and how many they stand for: a repository's own files it never reads.
+fn worth_naming(paths: &mut dyn Iterator<Item = &[u8]>) -> (Vec<String>, u64) {
+    let (mut names, mut repositories, mut named): (Vec<String>, Vec<String>, u64) = (Vec::new(), Vec::new(), 0);
+    for path in paths {
+        let parts: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+        let own = parts.iter().position(|part| *part == b".git").map(|at| parts[..=at].join(&b'/'));
+        let name = String::from_utf8_lossy(own.as_deref().unwrap_or(path)).into_owned();
+        match own {
+            Some(_) if repositories.contains(&name) => named += 1,
+            Some(_) if repositories.len() < PATHS_MAX => {
+                repositories.push(name);
+                named += 1;
+            }
+            None if names.len() < PATHS_MAX => {
+                names.push(name);
+                named += 1;
+            }
+            _ => {}
+        }
+    }
+    names.append(&mut repositories);
+    (names, named)
+}
+
 /// Whether a call is one by which an agent takes something back itself: a tool of belay's, or belay in a shell.
 fn takes_back(call: &OpenCall) -> bool {
     let tool = call.what.split_once(": ").map_or(call.what.as_str(), |(tool, _)| tool);
@@ -89,13 +117,14 @@ fn takes_back(call: &OpenCall) -> bool {
 }
 
 fn said(one: &News) -> String {
-    let News { kind, to, changed, paths, .. } = one;
+    let News { kind, to, changed, paths, named, .. } = one;
     let at = one.at.strftime("%H:%M:%S UTC");
-    let more = changed.saturating_sub(paths.len() as u64);
+    let more = changed.saturating_sub((*named).max(paths.len() as u64));
     let which = match (paths.is_empty(), more) {
         (true, _) => format!("{changed} paths"),
         (false, 0) => paths.join(", "),
-        (false, more) => format!("{} and {more} more", paths.join(", ")),
+        (false, 1) => format!("{} and 1 more path", paths.join(", ")),
+        (false, more) => format!("{} and {more} more paths", paths.join(", ")),
     };
     format!("At {at} the user took changes in this workspace back (belay {kind}, to {to}): {which}.")
 }

@@ -24,9 +24,13 @@ impl Workspace<'_> {
     fn tell_conversations(&self, outcome: &Outcome, steps: &Steps) -> Result<()> {
         let _held = self.turn_to_speak()?;
         let at = At::from(self.home.options.clock.now());
-        for memory in Memory::all(self)? {
+        let memories = Memory::all(self)?;
+        // Between two turns it belongs to whoever spoke last: the next turn goes on from there.
+        let last = memories.iter().max_by_key(|memory| memory.last_heard()).map(|memory| memory.name().to_owned());
+        for memory in memories {
+            let is_last = last.as_deref() == Some(memory.name());
             let run = memory.run.as_deref().and_then(|run| self.home.run(run).ok());
-            if run.is_none_or(|run| run.supervisor.is_some() || run.ended_at.is_some()) {
+            if run.is_none_or(|run| run.supervisor.is_some() || (run.ended_at.is_some() && !is_last)) {
                 continue;
             }
             let mut events = vec![Event::new(at, What::Rewound(told(outcome)))];

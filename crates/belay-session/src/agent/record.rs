@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use belay_event::{At, Event, ExecSource, FileSource, Isolation, Protection, Raw, RunStarted, What};
 use belay_journal::Notebook;
+use jiff::Timestamp;
 
 use super::memory::Memory;
 use super::{AgentWord, raw};
@@ -126,7 +127,7 @@ impl Workspace<'_> {
     }
 
     /// Brings the record of the conversation up to date.
-    pub(super) fn update_session(&self, memory: &Memory, last: &Snapshot) -> Result<()> {
+    pub(super) fn update_session(&self, memory: &Memory, last: &Snapshot, ended_at: Timestamp) -> Result<()> {
         let Some(mut run) = memory.run.as_deref().and_then(|run| self.home.run(run).ok()) else { return Ok(()) };
         if run.supervisor.is_some() {
             return Ok(());
@@ -136,7 +137,7 @@ impl Workspace<'_> {
         run.totals.changes = journal.change_counts()?.values().sum();
         run.totals.snapshots = journal.snapshots()?.len() as u64;
         run.final_snapshot = Some(last.id.clone());
-        run.ended_at = Some(last.created_at);
+        run.ended_at = Some(ended_at);
         run.save(self.home.disk(), false)
     }
 }

@@ -93,10 +93,20 @@ fn moment(event: &str) -> Option<Moment> {
     })
 }
 
+/// Where agents name the event.
+const EVENT: [&str; 3] = ["hook_event_name", "hookEventName", "event"];
+
+/// Whether what was said is nothing that any agent says: it names no event, so that nobody knows what is missed.
+pub(crate) fn is_garbled(event: Option<&str>, said: &Value) -> bool {
+    let names_event =
+        || EVENT.iter().any(|name| said.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty()));
+    !said.is_object() || (event.is_none() && !names_event())
+}
+
 /// Understands what an agent's hook said; none if it is nothing that concerns belay.
 pub(crate) fn understand(agent: Agent, event: Option<&str>, said: &Value) -> Option<Said> {
     let text = |names: &[&str]| names.iter().find_map(|name| said.get(name)?.as_str()).filter(|text| !text.is_empty());
-    let event = event.or_else(|| text(&["hook_event_name", "hookEventName", "event"]))?;
+    let event = event.or_else(|| text(&EVENT))?;
     // Cursor also runs the hooks that were meant for Claude Code.
     let is_cursor = said.get("conversation_id").is_some() || said.get("cursor_version").is_some();
     let agent = if is_cursor { Agent::Cursor } else { agent };

@@ -128,6 +128,7 @@ fn a_hook_fails_open_and_loudly_and_the_status_line_tells() {
     let line = world.ok(&["statusline"]);
     assert!(line.contains("1 snapshot") && line.contains("@turn-1"), "{line}");
     std::fs::write(world.workspace.home().join("config.toml"), "snapshots.disabled = true\n").unwrap();
+    world.workspace.file("a.txt", "two\n");
     let said = json!({"session_id": "s1", "cwd": world.workspace.path(), "hook_event_name": "Stop"});
     let ran = tell(&mut world, "claude", &said);
     assert_eq!(ran.code, 0, "an agent is never held up");

@@ -25,7 +25,14 @@ fn what_cannot_be_understood_is_a_step_that_was_missed() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n");
     claude(&mut world, "UserPromptSubmit", json!({"prompt": "begin"}));
-    for said in ["{\"session_id\": \"s1\", \"hook_event_name\": ", "not json", ""] {
+    for (said, why) in [
+        ("{\"session_id\": \"s1\", \"hook_event_name\": ", "did not say JSON"),
+        ("not json", "did not say JSON"),
+        ("", "did not say JSON"),
+        ("[]", "names no event"),
+        ("{\"session_id\": \"s1\"}", "names no event"),
+        ("7", "names no event"),
+    ] {
         world.snapshot();
         assert_eq!(line(&mut world)["state"], "good");
         let mut command = world.command(&["hook", "claude"]);
@@ -34,10 +41,10 @@ fn what_cannot_be_understood_is_a_step_that_was_missed() {
         child.stdin.take().expect("a pipe").write_all(said.as_bytes()).expect("belay reads");
         let output = child.wait_with_output().expect("it ends");
         let ran = Ran::of(&mut world, output);
-        assert!(ran.code == 0 && ran.stdout.contains("did not say JSON"), "{ran}");
+        assert!(ran.code == 0 && ran.stdout.contains(why) && ran.stderr.contains(why), "{ran}");
         let line = line(&mut world);
         assert_eq!(line["state"], "bad", "{line}");
-        assert!(line["line"].as_str().is_some_and(|line| line.contains("did not say JSON")), "{line}");
+        assert!(line["line"].as_str().is_some_and(|line| line.contains(why)), "{line}");
     }
 }
 
@@ -99,6 +106,91 @@ fn an_undo_is_told_although_the_last_call_was_broken_off() {
         let quiet = claude(&mut world, "UserPromptSubmit", json!({"prompt": format!("after {id}"), "prompt_id": id}));
         assert!(!quiet.stdout.contains("took changes"), "{id}: {quiet}");
     }
+}
+
+#[test]
+fn what_the_agent_is_told_of_an_undo_can_be_typed_and_leaves_the_inside_of_repositories_out() {
+    let mut world = World::new();
+    belay_testkit::repository(world.workspace.path());
+    claude(&mut world, "UserPromptSubmit", json!({"prompt": "clean up", "prompt_id": "p1"}));
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf .git src"}, "tool_use_id": "t1"});
+    claude(&mut world, "PreToolUse", call.clone());
+    for name in [".git", "src"] {
+        std::fs::remove_dir_all(world.workspace.join(name)).unwrap();
+    }
+    claude(&mut world, "PostToolUse", call);
+    claude(&mut world, "Stop", json!({}));
+    claude(&mut world, "UserPromptSubmit", json!({"prompt": "go on", "prompt_id": "p2"}));
+    world.ok(&["undo", "@turn-1", "-y"]);
+    let status = line(&mut world)["line"].as_str().expect("a line").to_owned();
+    assert!(status.contains("@turn-2"), "the turn that goes on is the second: {status}");
+    let told = claude(&mut world, "PreToolUse", json!({"tool_name": "Read", "tool_use_id": "t2", "tool_input": {}}));
+    assert!(told.stdout.contains("(belay undo, to"), "{told}");
+    assert!(told.stdout.contains("src/lib.rs") && told.stdout.contains(", .git"), "{told}");
+    assert!(!told.stdout.contains(".git/") && !told.stdout.contains("revert"), "{told}");
+    let blame = world.ok(&["blame", "src/lib.rs"]);
+    assert!(blame.contains("belay undo"), "{blame}");
+}
+
+#[test]
+fn what_changes_between_two_hooks_is_in_the_log_and_blamed_on_nobody_who_is_known() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n").file("b.txt", "b\n");
+    claude(&mut world, "UserPromptSubmit", json!({"prompt": "change a", "prompt_id": "p1"}));
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "echo two > a.txt"}, "tool_use_id": "t1"});
+    claude(&mut world, "PreToolUse", call.clone());
+    world.workspace.file("a.txt", "two\n");
+    claude(&mut world, "PostToolUse", call);
+    claude(&mut world, "Stop", json!({}));
+    world.workspace.file("b.txt", "by hand\n").file("new.txt", "by hand\n");
+    claude(&mut world, "UserPromptSubmit", json!({"prompt": "and go on", "prompt_id": "p2"}));
+    world.workspace.file("c.txt", "in the turn\n");
+    let call = json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_use_id": "t2"});
+    claude(&mut world, "PreToolUse", call.clone());
+    claude(&mut world, "PostToolUse", call);
+    claude(&mut world, "Stop", json!({}));
+    let log = world.belay(&["log"]);
+    let places =
+        ["#1 Bash", "* changed outside of a turn; by whom is not known:\n    M b.txt\n    A new.txt", "and go on"];
+    let found = places.map(|what| log.stdout.replace("  ", "    ").replace("        ", "    ").find(what));
+    assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{log}");
+    assert!(log.stdout.contains("(@turn-1)") && log.stdout.contains("change a"), "{log}");
+    assert!(log.stdout.contains("changed between the agent's calls; by whom is not known"), "{log}");
+    let blame = world.ok(&["blame", "b.txt"]);
+    assert!(blame.contains("last changed by somebody outside of a turn"), "{blame}");
+    assert!(world.ok(&["blame", "c.txt"]).contains("somebody between the agent's calls"));
+    assert!(world.ok(&["blame", "a.txt"]).contains("#1 Bash"));
+    world.ok(&["undo", "@turn-1", "-y"]);
+    assert_eq!((world.read("a.txt").as_str(), world.read("b.txt").as_str()), ("one\n", "by hand\n"));
+    let log = world.belay(&["log"]);
+    assert_eq!(log.stdout.matches("undo of a step to").count(), 1, "{log}");
+    // What belay put back is nobody else's, and it stays in the log of the turns around it.
+    claude(&mut world, "UserPromptSubmit", json!({"prompt": "third", "prompt_id": "p3"}));
+    let log = world.belay(&["log"]);
+    assert_eq!(log.stdout.matches("outside of a turn").count(), 1, "{log}");
+    assert_eq!(log.stdout.matches("undo of a step to").count(), 1, "{log}");
+    world.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn a_turn_in_which_nothing_changed_takes_one_snapshot_and_ends_all_the_same() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    for turn in ["p1", "p2"] {
+        claude(&mut world, "UserPromptSubmit", json!({"prompt": turn, "prompt_id": turn}));
+        claude(&mut world, "Stop", json!({}));
+        world.workspace.file("mine.txt", turn);
+    }
+    let all = world.json(&["snapshots"]);
+    assert_eq!(all["snapshots"].as_array().map(Vec::len), Some(2), "{all}");
+    // What came after the end of a turn is not taken back with it, whether another followed or not.
+    for turn in ["@turn-1", "@turn-2"] {
+        let plan = world.json(&["undo", turn, "--dry-run"]);
+        assert_eq!(plan["changes"], json!([]), "{turn}: {plan}");
+    }
+    assert!(world.ok(&["log"]).contains("outside of a turn"));
+    world.ok(&["rollback", "@turn-1", "-y"]);
+    assert!(!world.has("mine.txt"));
 }
 
 /// A rollback that is killed after it has begun to change files.

@@ -35,7 +35,9 @@ fn claude_is_connected_once_and_disconnected_without_a_trace() {
     let mut world = World::new();
     fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
     fs::write(place(&world, ".claude.json"), "{\"numStartups\": 7}").unwrap();
-    let shown = world.ok(&["install", "claude"]);
+    let ran = world.belay(&["install", "claude"]);
+    let shown = ran.raw();
+    assert_eq!(ran.code, 5, "Claude Code reads nothing of settings with comments: {ran}");
     assert!(shown.contains("+    \"UserPromptSubmit\": [") && !shown.contains("-  \"model\""), "{shown}");
     let settings = read(&world, ".claude/settings.json");
     for piece in ["// My model.", "audit.sh", "// Ours at work.", "\"statusLine\"", "\"PostToolUseFailure\""] {
@@ -103,10 +105,26 @@ fn what_was_not_there_goes_again_and_what_somebody_changed_meanwhile_stays() {
 }
 
 #[test]
+fn what_is_not_there_is_said_as_such_and_the_nearest_agent_is_proposed() {
+    let mut world = World::new();
+    world.ok(&["install", "claude", "--no-probe"]);
+    world.ok(&["uninstall", "claude"]);
+    let again = world.belay(&["uninstall", "claude"]);
+    assert!(again.code == 0 && again.stderr.contains("nothing of belay in its settings"), "{again}");
+    for (typed, meant) in [("clod", "claude"), ("Claud", "claude"), ("codx", "codex"), ("copylot", "copilot")] {
+        let ran = world.belay(&["install", typed]);
+        assert!(ran.code == 2 && ran.stderr.contains(&format!("'{meant}'")), "{typed}: {ran}");
+    }
+    let none = world.belay(&["install", "vim"]);
+    assert!(none.code == 2 && !none.stderr.contains("similar"), "{none}");
+}
+
+#[test]
 fn settings_that_claude_code_does_not_read_are_named() {
     let mut world = World::new();
     fs::write(place(&world, ".claude/settings.json"), SETTINGS).unwrap();
     let ran = world.belay(&["install", "claude"]);
+    assert_eq!(ran.code, 5, "it is in place and protects from nothing: {ran}");
     assert!(ran.stderr.contains("will not be run: Claude Code reads nothing of"), "{ran}");
     let doctor = world.belay(&["doctor"]);
     assert!(doctor.code == 1 && doctor.stdout.contains("comments or odd commas"), "{doctor}");
