@@ -1,13 +1,13 @@
-//! What was taken back or forward when no run was there to record it.
+//! What a record of a run does not tell: what was taken back or forward when none was there, and what was asked for.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use belay_event::{At, Event, What};
 use jiff::Timestamp;
 
 use crate::error::Result;
 use crate::home::Home;
-use crate::record::Rewound;
+use crate::record::{Kind, Rewound};
 use crate::run::RunRecord;
 use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
@@ -44,5 +44,12 @@ impl Home {
             Event::new(At::from(rewound.at), What::Rewound(told))
         };
         Ok(timeline.rewinds().iter().filter(is_meant).map(event).collect())
+    }
+
+    /// What the user had asked for in the turns of a workspace, by the snapshots that were taken before them.
+    pub fn prompts(&self, workspace: &str) -> Result<HashMap<String, String>> {
+        let timeline = Timeline::read(self.disk(), &timeline_name(workspace))?;
+        let turns = timeline.snapshots().iter().filter(|snapshot| snapshot.kind == Kind::Turn);
+        Ok(turns.filter_map(|turn| Some((turn.id.clone(), turn.cause.trigger.clone()?))).collect())
     }
 }

@@ -7,6 +7,8 @@
 mod step;
 mod touched;
 
+use std::collections::HashSet;
+
 use belay_store::{Applied, Change, Clash, Conflict, Faults, Left, Merged, MtimePolicy, Scope};
 
 use crate::blend::{Meant, change_of, paths_of, weigh};
@@ -17,7 +19,7 @@ use crate::rollback::{Aim, Outcome, Recovered, Stage, usual_mtime};
 use crate::snapshot::{Look, SnapshotRequest};
 use crate::workspace::{Work, Workspace};
 
-use step::Step;
+use step::{Step, tops};
 pub use step::{StepInfo, StepName};
 
 /// What to take back, and how.
@@ -134,6 +136,9 @@ impl Workspace<'_> {
                 merged.conflicts.push(Conflict { path: path.clone(), clash: Clash::Unseen, beside: None });
             }
         }
+        let unclaimed = step.unclaimed.iter().filter(|path| !spared.contains(path)).map(Vec::as_slice);
+        let stays = self.still_gone(unclaimed.collect(), &merged, before, now)?;
+        merged.conflicts.extend(stays.into_iter().map(|path| Conflict { path, clash: Clash::Doubtful, beside: None }));
         // A directory that is put beside another has all that was in it.
         for conflict in merged.conflicts.iter_mut().filter(|conflict| spared.lies_within(&conflict.path)) {
             if let Some(beside) = conflict.beside.take() {
@@ -142,6 +147,33 @@ impl Workspace<'_> {
             }
         }
         Ok(merged)
+    }
+
+    /// Those of the paths that were there before and are neither now nor once the merge is carried out.
+    fn still_gone(&self, paths: Vec<&[u8]>, merged: &Merged, before: &Tree, now: &Tree) -> Result<Vec<Vec<u8>>> {
+        if paths.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut whole: HashSet<&[u8]> = HashSet::new();
+        for edit in &merged.edits {
+            // A directory that comes back as it was has everything in it; one that only has to be there is empty.
+            if let (Some(after), Some(was)) = (&edit.after, self.entry(before, &edit.path)?)
+                && after.same_identity(&was)
+            {
+                whole.insert(&edit.path);
+            }
+        }
+        let edits = merged.edits.iter().map(|edit| &edit.path[..]);
+        let known: HashSet<&[u8]> = edits.chain(merged.conflicts.iter().map(|one| &one.path[..])).collect();
+        let mut gone = Vec::new();
+        for path in paths.into_iter().filter(|path| !known.contains(path)) {
+            let mut above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
+            let comes_back = above.any(|dir| whole.contains(dir));
+            if !comes_back && self.entry(before, path)?.is_some() && self.entry(now, path)?.is_none() {
+                gone.push(path);
+            }
+        }
+        Ok(tops(gone.into_iter()))
     }
 }
 

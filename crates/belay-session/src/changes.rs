@@ -2,6 +2,8 @@
 
 mod later;
 
+pub(crate) use later::is_same;
+
 use belay_event::At;
 use belay_store::{Change, Entry, Scope};
 

@@ -87,8 +87,13 @@ impl Home {
             // A cache or a spare without a timeline would tell of a loss, so they go first.
             self.drop_cache(id)?;
             spare::remove(self.disk(), &timeline_name(id))?;
-            remove_all(&self.path().join("workspaces").join(id))
+            match self.disk().remove(&timeline_name(id)) {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+                removed => removed.map_err(Error::disk("remove", &timeline_name(id))),
+            }
         })?;
+        // As long as it was in the list, its directory missing would have told of a loss.
+        remove_all(&self.path().join("workspaces").join(id))?;
         // Whoever waits for it holds what a collection waits for.
         drop(still);
         Ok(self.gc(false)?.report.freed_bytes)

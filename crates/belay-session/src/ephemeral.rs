@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 use belay_event::Raw;
-use belay_store::{Kind as EntryKind, Manifest, Opaque, View};
+use belay_store::{Edit, Kind as EntryKind, Manifest, Opaque, View, graft};
 
 use crate::blend::Incoming;
 use crate::error::{Error, Result};
@@ -15,6 +15,7 @@ use crate::home::Home;
 use crate::log::replace;
 use crate::overlay::{Modes, Overlay};
 use crate::record::{Cause, Kind, Origin, Snapshot};
+use crate::rollback::Shut;
 use crate::run::RunRecord;
 use crate::snapshot::{Look, SnapshotRequest};
 use crate::workspace::{Work, Workspace};
@@ -66,7 +67,7 @@ impl Workspace<'_> {
         }
         // A run that goes on would see what is opened.
         let modes = if run.is_live() { Modes::new() } else { self.home.open_written(run, &layer)? };
-        let changed = layer.changed()?;
+        let mut changed = layer.changed()?;
         if changed.is_empty() {
             return Err(Error::NothingTo("review"));
         }
@@ -78,7 +79,8 @@ impl Workspace<'_> {
         // Never by the stat cache, whose numbers are those of the workspace.
         let look = Look { full: dirty.is_none(), dirty, root: Some(&whole), ..Look::default() };
         let captured = self.capture(look, work)?;
-        let shut = self.shut_again(&captured, &modes)?;
+        let (shut, aside) = self.led_nowhere(run, before.as_ref(), self.shut_again(&captured, &modes)?)?;
+        changed.extend(aside);
         let description = format!("what {} wrote, not applied", run.id);
         let same = |taken: &&Snapshot| {
             taken.description.as_deref() == Some(&description) && taken.root == shut.manifest.identity
@@ -88,6 +90,31 @@ impl Workspace<'_> {
             None => self.name_tree(&shut.manifest, shut.key, shut.stored_bytes, &request(run, description.clone()))?,
         };
         self.written_in(snapshot, &shut.manifest, changed)
+    }
+
+    /// What was written, with what leads git elsewhere under other names, as after any run; and those names.
+    ///
+    /// What a run must not make it can make in a layer all the same, and whoever takes that over would have it.
+    fn led_nowhere(&self, run: &RunRecord, before: Option<&Manifest>, shut: Shut) -> Result<(Shut, Vec<Vec<u8>>)> {
+        // Without a tree from before nothing can be brought in.
+        let (Some(before), Ok(guard)) = (before, self.home.guard_of(&run.id)) else { return Ok((shut, Vec::new())) };
+        let store = self.home.store();
+        let mut edits = Vec::new();
+        for unheld in &guard.unheld {
+            edits.extend(unheld.edits(View::stored(store), &shut.manifest, before, &run.id)?);
+        }
+        edits.sort_by(|one: &Edit, other| one.path.cmp(&other.path));
+        edits.dedup_by(|one, other| one.path == other.path);
+        if edits.is_empty() {
+            return Ok((shut, Vec::new()));
+        }
+        let batch = store.begin()?;
+        let mut worker = batch.worker();
+        let tree = graft(store, &mut worker, &shut.manifest, &shut.manifest, &edits)?;
+        worker.done()?;
+        let (grown, guard) = batch.finish()?;
+        let paths = edits.into_iter().map(|edit| edit.path).collect();
+        Ok((Shut::new(tree, shut.stored_bytes + grown, guard), paths))
     }
 
     /// What was written, if it is these paths and this is the snapshot of it.
@@ -130,6 +157,8 @@ fn request(run: &RunRecord, description: String) -> SnapshotRequest {
         origin: Origin::Auto,
         description: Some(description),
         cause: Cause { trigger: Some(format!("review of {}", run.id)), ..Cause::default() },
+        // The workspace was never in it.
+        imported: true,
         ..SnapshotRequest::default()
     }
 }

@@ -313,6 +313,10 @@ pub enum Error {
         unknown: u64,
         /// The last snapshot before the first of them.
         step: Option<String>,
+        /// The last snapshot before the command.
+        before: Option<String>,
+        /// What was removed while it ran by somebody who is not known.
+        removed: Vec<Vec<u8>>,
     },
     /// No snapshot is left from before a step.
     #[error("no snapshot from before {step} is left")]

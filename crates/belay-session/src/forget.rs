@@ -1,6 +1,7 @@
 //! Erasing a path from all history, with proof.
 
 mod records;
+pub(crate) mod unfinished;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -16,6 +17,7 @@ use crate::record::{Record, Rewritten, Snapshot};
 use crate::timeline::Timeline;
 use crate::workspace::{Workspace, publish, timeline_name};
 
+use self::unfinished::{Meant, Unfinished};
 pub use records::{ErasedRecords, NamedInRun};
 
 /// What forgetting would touch.
@@ -125,41 +127,99 @@ impl Workspace<'_> {
 
     /// Rewrites those snapshots without the paths, frees what only they needed, and erases what runs say of the paths;
     /// with `consoles` also what the terminals of those runs showed.
+    ///
+    /// Whoever dies in it leaves a record, and [`Home::finish_forgetting`] goes on from there.
     pub fn forget(&self, plan: &Forget, consoles: bool) -> Result<ForgetReport> {
-        let store = self.home.store();
         // While a timeline is damaged nothing can be freed, and then nothing would be forgotten.
         self.home.roots_without(&HashSet::new())?;
-        let batch = store.begin()?;
-        let mut worker = batch.worker();
-        let own = rewrite(self.home, &mut worker, &plan.snapshots, &plan.paths)?;
-        let rewrite_other = |other: &Elsewhere| rewrite(self.home, &mut worker, &other.snapshots, &other.paths);
-        let others: Vec<Done> = plan.elsewhere.iter().map(rewrite_other).collect::<Result<_>>()?;
-        worker.done()?;
-        let (_, guard) = batch.finish()?;
-        let now = self.home.options.clock.now();
-        let mut ids = BTreeSet::new();
-        let timeline = self.publish(|timeline| record(self.home, timeline, &own, now, &mut ids))?;
-        let is_own = |snapshot: &&Snapshot| ids.contains(&snapshot.id);
-        let mut rewritten: Vec<Snapshot> = timeline.snapshots().iter().filter(is_own).cloned().collect();
-        for (other, done) in plan.elsewhere.iter().zip(&others) {
-            let mut ids = BTreeSet::new();
-            let decide = |timeline: &Timeline| record(self.home, timeline, done, now, &mut ids);
-            let timeline = publish(self.home, &other.workspace, None, decide)?.timeline;
-            rewritten.extend(timeline.snapshots().iter().filter(|snapshot| ids.contains(&snapshot.id)).cloned());
-        }
-        drop(guard);
-        // Every pack that holds a byte of it is written anew, however little that is.
-        let collected = self.home.collect(&GcOptions { waste_percent_min: 0, ..GcOptions::default() })?;
-        let done = std::iter::once(&own).chain(&others).flat_map(HashMap::values);
-        let objects: BTreeSet<Hash> = done.flat_map(|forgotten| forgotten.objects.iter().copied()).collect();
-        let mut report = ForgetReport { rewritten, freed_bytes: collected.freed_bytes, ..ForgetReport::default() };
-        for object in objects {
-            if store.contains(&object)? { report.shared.push(object) } else { report.gone.push(object) }
-        }
-        // Last: while a snapshot still holds a path there is more to see of it than its name.
-        report.records = records::erase(self.home, plan, &self.id, consoles)?;
-        Ok(report)
+        let _held = unfinished::lock(self.home.disk(), true)?;
+        let options = &self.home.options;
+        let unfinished = Unfinished {
+            operation: options.ids.next("op_", 10),
+            begun_at: options.clock.now(),
+            scopes: plan.scopes(&self.id).into_iter().map(Meant::new).collect(),
+            consoles,
+            objects: Vec::new(),
+        };
+        let held_by = std::iter::once(&plan.snapshots).chain(plan.elsewhere.iter().map(|other| &other.snapshots));
+        carry_out(self.home, unfinished, &held_by.cloned().collect::<Vec<_>>())
     }
+}
+
+/// A forgetting that was interrupted, and is finished now.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// When it began.
+    pub at: Timestamp,
+    /// What was meant.
+    pub forget: Forget,
+    /// What it came to, with what was done before the interruption where that can still be told.
+    pub report: ForgetReport,
+}
+
+impl Home {
+    /// Finishes what [`Workspace::forget`] was kept from finishing; nothing is done while somebody else is at it.
+    pub fn finish_forgetting(&self) -> Result<Vec<Finished>> {
+        let disk = self.disk();
+        if !unfinished::is_any(disk)? {
+            return Ok(Vec::new());
+        }
+        let Some(_held) = unfinished::lock(disk, false)? else { return Ok(Vec::new()) };
+        unfinished::sweep(disk)?;
+        let mut finished = Vec::new();
+        for unfinished in unfinished::read(disk)?.0 {
+            let timeline = |meant: &Meant| Timeline::read(disk, &timeline_name(&meant.workspace));
+            let snapshots = unfinished.scopes.iter().map(|meant| Ok(timeline(meant)?.snapshots().to_vec()));
+            let snapshots = snapshots.collect::<Result<Vec<Vec<Snapshot>>>>()?;
+            let (at, paths) = (unfinished.begun_at, unfinished.scopes.first().map(Meant::paths).unwrap_or_default());
+            let report = carry_out(self, unfinished, &snapshots)?;
+            finished.push(Finished { at, forget: Forget { paths, ..Forget::default() }, report });
+        }
+        Ok(finished)
+    }
+}
+
+/// Takes the paths out of these snapshots of each workspace, and everything that they held out of the store and the records.
+///
+/// The caller holds the lock. Everything is done in an order in which it can be done once more from the beginning.
+fn carry_out(home: &Home, mut unfinished: Unfinished, snapshots: &[Vec<Snapshot>]) -> Result<ForgetReport> {
+    let (store, disk) = (home.store(), home.disk());
+    let batch = store.begin()?;
+    let mut worker = batch.worker();
+    let mut done = Vec::new();
+    for (meant, snapshots) in unfinished.scopes.iter().zip(snapshots) {
+        done.push(rewrite(home, &mut worker, snapshots, &meant.paths())?);
+    }
+    worker.done()?;
+    let (_, guard) = batch.finish()?;
+    let objects = done.iter().flat_map(HashMap::values).flat_map(|forgotten| forgotten.objects.iter().copied());
+    let objects: BTreeSet<Hash> = objects.chain(unfinished.objects.iter().copied()).collect();
+    unfinished.objects = objects.iter().copied().collect();
+    unfinished.write(disk)?;
+    let now = home.options.clock.now();
+    let mut report = ForgetReport::default();
+    for (meant, done) in unfinished.scopes.iter().zip(&done) {
+        let mut ids = BTreeSet::new();
+        let decide = |timeline: &Timeline| record(home, timeline, done, now, &mut ids);
+        let timeline = publish(home, &meant.workspace, None, decide)?.timeline;
+        let is_one = |snapshot: &&Snapshot| ids.contains(&snapshot.id);
+        report.rewritten.extend(timeline.snapshots().iter().filter(is_one).cloned());
+    }
+    drop(guard);
+    // Every pack that holds a byte of it is written anew, however little that is.
+    report.freed_bytes = home.collect(&GcOptions { waste_percent_min: 0, ..GcOptions::default() })?.freed_bytes;
+    for object in objects {
+        if store.contains(&object)? { report.shared.push(object) } else { report.gone.push(object) }
+    }
+    // Last: while a snapshot still holds a path there is more to see of it than its name.
+    let scopes: Vec<(&str, Vec<Vec<u8>>)> =
+        unfinished.scopes.iter().map(|meant| (meant.workspace.as_str(), meant.paths())).collect();
+    let scopes: Vec<(&str, &[Vec<u8>])> = scopes.iter().map(|(id, paths)| (*id, paths.as_slice())).collect();
+    report.records = records::erase(home, &scopes, unfinished.consoles)?;
+    // Before the search: it names the paths itself.
+    unfinished.clear(disk)?;
+    records::search(home, &scopes, &mut report.records)?;
+    Ok(report)
 }
 
 /// What each manifest was rewritten to.

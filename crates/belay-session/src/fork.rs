@@ -393,6 +393,8 @@ impl<'h> Workspace<'h> {
             kind: Kind::Auto,
             origin: Origin::Auto,
             description: Some(format!("the last state of the fork {}", fork.name)),
+            // The workspace was never in it.
+            imported: true,
             ..SnapshotRequest::default()
         };
         let snapshot = self.name_tree(&shut.manifest, shut.key, shut.stored_bytes, &request)?;

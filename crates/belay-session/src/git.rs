@@ -26,6 +26,7 @@ use belay_store::{Assembled, Assembly, Coverage, Filter, Hash, Ignored, Lock, Ma
 use jiff::Timestamp;
 
 pub use config::excludes_file;
+pub(crate) use config::{BYTES_MAX as SETTINGS_BYTES_MAX, settings};
 pub(crate) use id::Format;
 pub use id::GitId;
 pub use left::{NotInGit, WhyNotInGit};

@@ -14,12 +14,15 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::record::PathText;
-use crate::run::Reach;
+use crate::run::{Reach, Unheld};
 
 /// Paths of the workspace that a run reaches otherwise than all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guard {
     paths: Vec<(PathText, Reach)>,
+    /// What must stay as it was before the run, and no mount sees to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unheld: Vec<Unheld>,
 }
 
 impl Guard {
@@ -54,9 +57,15 @@ impl Guard {
         self
     }
 
+    /// The same with what no mount can hold.
+    pub(crate) fn and_unheld(self, unheld: Vec<Unheld>) -> Guard {
+        Guard { unheld, ..self }
+    }
+
     /// What stays as it is, whatever is asked for.
     pub(crate) fn spared(&self) -> Spared {
-        Spared::new(self.paths.iter().map(|(path, reach)| (path.bytes().to_vec(), *reach != Reach::Write)))
+        let paths = self.paths.iter().map(|(path, reach)| (path.bytes().to_vec(), *reach != Reach::Write));
+        Spared::new(paths.chain(self.unheld.iter().map(|unheld| (unheld.path.bytes().to_vec(), true))))
     }
 
     /// What nothing is told of.
@@ -71,7 +80,7 @@ impl Guard {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
+        self.paths.is_empty() && self.unheld.is_empty()
     }
 
     /// Writes it down for those who answer the run, before its command can ask.

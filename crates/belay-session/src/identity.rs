@@ -229,9 +229,9 @@ impl Index {
         let (index, log) = Index::read_with_log(disk)?;
         if let Some(identity) = decide(&index) {
             let payload = serde_json::to_vec(&identity).expect("an identity is plain data with text keys");
-            log.append(disk, INDEX, std::slice::from_ref(&payload))?;
-            // Only a repair of the list ever needs it.
-            let _ = Log::rewrite(disk, &copy_of(&identity.id), &[payload]);
+            // First: a workspace in the list without its own record is one whose directory was lost.
+            Log::rewrite(disk, &copy_of(&identity.id), std::slice::from_ref(&payload))?;
+            log.append(disk, INDEX, &[payload])?;
         }
         drop(lock);
         Ok(())
@@ -244,6 +244,17 @@ impl Index {
         let Some(identity) = identity.filter(|identity| identity.id == id) else { return Ok(false) };
         Index::update(disk, |index| index.known.iter().all(|known| known.id != id).then_some(identity))?;
         Ok(true)
+    }
+
+    /// The workspaces in the list of which nothing is beside their histories.
+    pub(crate) fn without_directory<'a>(&'a self, disk: &'a dyn Disk) -> impl Iterator<Item = &'a Identity> {
+        self.known.iter().filter(|identity| disk.open(&copy_of(&identity.id)).is_err())
+    }
+
+    /// Writes beside the history of a workspace what the list says of it.
+    pub(crate) fn copy_again(disk: &dyn Disk, identity: &Identity) -> Result<()> {
+        let payload = serde_json::to_vec(identity).expect("an identity is plain data with text keys");
+        Log::rewrite(disk, &copy_of(&identity.id), &[payload]).map(drop)
     }
 
     /// Whether a workspace is in the list.
@@ -265,7 +276,8 @@ impl Index {
         }
     }
 
-    /// Removes the history of a workspace, and writes the list anew without it; nobody begins another one in between.
+    /// Removes the history of a workspace, but not what the list says of it beside it, and writes the list anew without
+    /// it; nobody begins another one in between.
     pub(crate) fn forget(disk: &dyn Disk, id: &str, remove: impl FnOnce() -> Result<()>) -> Result<()> {
         let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
         let index = Index::read(disk)?;

@@ -31,6 +31,7 @@ mod fork;
 #[path = "fuzz/tests.rs"]
 mod fuzz;
 mod git;
+mod given_up;
 mod guard;
 mod history;
 mod home;
@@ -67,7 +68,7 @@ mod trigger;
 mod trust;
 mod workspace;
 
-pub use agent::{AgentDeed, AgentWord, BrokenOff, Heard, Missed, Unhooked};
+pub use agent::{AgentDeed, AgentWord, BrokenOff, Gap, Gaps, Heard, Missed, Unhooked};
 pub use archive::Packing;
 pub use backend::BackendChoice;
 pub use bisect::{Checkout, Program, Search, Turn, Verdict};
@@ -83,7 +84,7 @@ pub use ephemeral::Written;
 pub use error::{Error, Result};
 pub use export::Exported;
 pub use eyes::{Eyes, Lookout, Sight};
-pub use forget::{Elsewhere, ErasedRecords, Forget, ForgetReport, NamedInRun};
+pub use forget::{Elsewhere, ErasedRecords, Finished, Forget, ForgetReport, NamedInRun};
 pub use fork::{CopyCost, Fork, ForkPlace, ForkState, Pinned};
 pub use git::{CommitRequest, Committed, FromGit, GitId, GitRef, NotInGit, SNAPSHOT_REFS, WhyNotInGit, excludes_file};
 pub use guard::Guard;
@@ -92,6 +93,7 @@ pub use home::{Consent, Home, HomeOptions};
 pub use identity::{Arrival, WorkspaceInfo};
 pub use import::{ImportRequest, Imported};
 pub use maintenance::{Affected, Collected, Du, DuRow, Health, TimelineDamage};
+pub use nearest::distance;
 pub use present::{Stored, Tree};
 pub use profile::{Ground, Profile, ProfileError, Profiles, Rule, Subject, Why, suits};
 pub use proposals::{Proposal, proposals};
@@ -101,7 +103,7 @@ pub use recover::Interrupted;
 pub use repair::RepairReport;
 pub use resident::{Hung, Letter, Residence, Resident, Standing, Told, Unheard, Want, end_hung, reside};
 pub use retention::{PrunePlan, PruneRule, Pruned};
-pub use rollback::{Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
+pub use rollback::{EXTRACT_PREFIX, Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
     AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,

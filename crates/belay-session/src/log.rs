@@ -73,6 +73,12 @@ impl Log {
         }
     }
 
+    /// Whether a file begins as a log does that has a record; the rest of it is not looked at.
+    pub(crate) fn begins(disk: &dyn Disk, name: &str) -> bool {
+        let mut mark = [0; MAGIC.len()];
+        disk.open(name).and_then(|file| file.read_at(&mut mark, 0)).is_ok() && mark == *MAGIC
+    }
+
     /// Whether the file is there.
     pub(crate) fn exists(&self) -> bool {
         self.exists

@@ -13,10 +13,12 @@ use belay_store::{
 };
 
 use crate::error::{Error, Result};
+use crate::given_up;
 use crate::home::Home;
 use crate::identity::Index;
 use crate::intent::Pending;
-use crate::record::Snapshot;
+use crate::record::{Record, Snapshot, Why};
+use crate::spare;
 use crate::timeline::Timeline;
 use crate::workspace::{Work, timeline_name};
 
@@ -106,13 +108,20 @@ pub(crate) struct Census {
     pub(crate) damage: Vec<TimelineDamage>,
     /// Content that a rollback under way needs.
     intended: Vec<Hash>,
+    /// Content of timelines of which nobody knows whose they are.
+    aside: Vec<Hash>,
 }
 
 impl Census {
+    /// The manifests that timelines name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = Hash> {
+        let snapshots = self.workspaces.iter().flat_map(|(_, _, timeline)| timeline.snapshots());
+        snapshots.map(|snapshot| snapshot.manifest).chain(self.aside.iter().copied())
+    }
+
     /// The manifests that must stay.
     pub(crate) fn roots(&self) -> Vec<Hash> {
-        let snapshots = self.workspaces.iter().flat_map(|(_, _, timeline)| timeline.snapshots());
-        let all = snapshots.map(|snapshot| snapshot.manifest).chain(self.intended.iter().copied());
+        let all = self.named().chain(self.intended.iter().copied());
         // In the order of the timelines, so that neighbours, which share most, are marked one after the other.
         let mut seen = HashSet::new();
         all.filter(|manifest| seen.insert(*manifest)).collect()
@@ -124,7 +133,8 @@ impl Home {
         // Before the index: a workspace that is made meanwhile is in it before its directory is there.
         let histories = self.histories();
         let index = Index::read(self.disk())?;
-        let mut census = Census { workspaces: Vec::new(), damage: index.damage.clone(), intended: Vec::new() };
+        let damage = index.damage.clone();
+        let mut census = Census { workspaces: Vec::new(), damage, intended: Vec::new(), aside: Vec::new() };
         if !index.exists && self.store().stored_bytes()? > 0 {
             let detail = "the list of workspaces is missing, and the store is not empty".to_owned();
             census.damage.push(TimelineDamage { file: "workspaces/index".to_owned(), offset: 0, detail });
@@ -133,6 +143,16 @@ impl Home {
             file: timeline_name(id),
             offset: 0,
             detail: "its workspace is not in the list of workspaces".to_owned(),
+        }));
+        census.damage.extend(crate::forget::unfinished::damage(self.disk())?);
+        let bare: Vec<&str> = index.without_directory(self.disk()).map(|identity| identity.id.as_str()).collect();
+        // Somebody may have forgotten one since the list was read.
+        let still = if bare.is_empty() { Index::default() } else { Index::read(self.disk())? };
+        let is_listed = |id: &&&str| still.known.iter().any(|identity| identity.id == **id);
+        census.damage.extend(bare.iter().filter(is_listed).map(|id| TimelineDamage {
+            file: format!("workspaces/{id}"),
+            offset: 0,
+            detail: "the directory of a workspace in the list is missing, or was begun anew".to_owned(),
         }));
         for identity in index.known {
             let timeline = Timeline::read(self.disk(), &timeline_name(&identity.id))?;
@@ -145,7 +165,7 @@ impl Home {
         // Nobody knows whose they are, and what they name stays.
         for name in self.set_aside() {
             census
-                .intended
+                .aside
                 .extend(Timeline::read(self.disk(), &name)?.snapshots().iter().map(|snapshot| snapshot.manifest));
         }
         Ok(census)
@@ -153,7 +173,44 @@ impl Home {
 
     /// The ids of workspaces that have a timeline or the spare of one, listed or not.
     pub(crate) fn histories(&self) -> Vec<String> {
-        self.with_any(&["timeline", "timeline.spare"])
+        let mut ids = self.with_any(&["timeline", "timeline.spare"]);
+        let spares = self.disk().list(spare::DIRECTORY).unwrap_or_default();
+        ids.extend(spares.into_iter().map(|(id, _)| id));
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
+    /// The snapshot of that exact id of which nobody knows whose it is.
+    pub(crate) fn set_aside_snapshot(&self, id: &str) -> Result<Option<Snapshot>> {
+        for name in self.set_aside() {
+            if let Some(snapshot) = Timeline::read(self.disk(), &name)?.get(id) {
+                return Ok(Some(snapshot.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives up such snapshots; returns those that there were.
+    pub(crate) fn delete_set_aside(&self, ids: &[String]) -> Result<Vec<Snapshot>> {
+        let mut deleted = Vec::new();
+        for name in self.set_aside() {
+            let mut timeline = Timeline::read(self.disk(), &name)?;
+            let gone: Vec<Snapshot> = ids.iter().filter_map(|id| timeline.get(id).cloned()).collect();
+            if !gone.is_empty() {
+                let ids = gone.iter().map(|snapshot| snapshot.id.clone()).collect();
+                timeline.apply(Record::Delete { ids, why: Why::Asked, at: self.options.clock.now() });
+                timeline.rewrite(self.disk(), &name)?;
+                given_up::note(self.disk(), &gone.iter().map(|one| one.manifest).collect::<Vec<_>>(), &[]);
+                deleted.extend(gone);
+            }
+        }
+        Ok(deleted)
+    }
+
+    /// What is wrong with timelines, intents and the list of workspaces.
+    pub fn ailments(&self) -> Result<Vec<TimelineDamage>> {
+        Ok(self.census()?.damage)
     }
 
     /// The timelines that a repair has set aside.
@@ -196,7 +253,11 @@ impl Home {
 
     pub(crate) fn collect(&self, options: &GcOptions<'_>) -> Result<GcReport> {
         let options = GcOptions { remove_copy: &crate::backend::remove, ..*options };
-        Ok(gc(self.store(), &mut || self.roots_without(&HashSet::new()), &options)?)
+        let report = gc(self.store(), &mut || self.roots_without(&HashSet::new()), &options)?;
+        if !options.dry_run {
+            given_up::settle(self.disk(), |key| self.store().contains(key).unwrap_or(true));
+        }
+        Ok(report)
     }
 
     /// Frees what can be freed without waiting; nothing is said if the store is damaged or busy.

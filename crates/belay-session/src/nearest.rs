@@ -88,7 +88,7 @@ fn is_part(name: &str, candidate: &str) -> bool {
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that make one text the other.
-fn distance(a: &str, b: &str) -> usize {
+pub fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();

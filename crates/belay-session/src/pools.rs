@@ -26,10 +26,14 @@ pub(crate) struct Place {
 impl Workspace<'_> {
     /// How many of the named slots are free, and how many there are.
     pub fn manual_slots(&self) -> Result<(u32, u32)> {
+        Ok(self.manual_slots_of(&*self.timeline()?))
+    }
+
+    /// The same for whoever has the timeline at hand.
+    pub fn manual_slots_of(&self, timeline: &Timeline) -> (u32, u32) {
         let max = self.settings.pools().manual_max;
-        let timeline = self.timeline()?;
-        let taken = members(&timeline, Pool::Manual).count();
-        Ok((max.saturating_sub(u32::try_from(taken).unwrap_or(u32::MAX)), max))
+        let taken = members(timeline, Pool::Manual).count();
+        (max.saturating_sub(u32::try_from(taken).unwrap_or(u32::MAX)), max)
     }
 }
 

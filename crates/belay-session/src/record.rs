@@ -243,6 +243,15 @@ impl RewindKind {
             RewindKind::Pick => "pick",
         }
     }
+
+    /// The command by which somebody did it, as it is typed.
+    pub fn command(self) -> &'static str {
+        match self {
+            // `belay undo @turn-3`, `belay undo --command 7`.
+            RewindKind::Revert => "undo",
+            other => other.name(),
+        }
+    }
 }
 
 /// A rollback, undo, redo, restore, revert or pick that was carried out.
@@ -316,6 +325,26 @@ pub(crate) enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         auto_slot: Option<u32>,
     },
+}
+
+impl Record {
+    /// Whether a timeline may name less after it.
+    pub(crate) fn gives_up(&self) -> bool {
+        match self {
+            Record::Snapshot(snapshot) => !snapshot.replaces.is_empty(),
+            Record::Delete { .. } | Record::Forget { .. } => true,
+            Record::Rewind(_) | Record::Base { .. } => false,
+        }
+    }
+
+    /// The manifests that it names.
+    pub(crate) fn names(&self) -> Vec<Hash> {
+        match self {
+            Record::Snapshot(snapshot) => vec![snapshot.manifest],
+            Record::Forget { rewritten, .. } => rewritten.iter().map(|one| one.manifest).collect(),
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// Why snapshots were deleted.

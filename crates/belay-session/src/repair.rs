@@ -1,16 +1,17 @@
 //! Healing: what a spare, a workspace or the store itself still has of what was lost.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use belay_store::{Hash, LockMode, Manifest, Root, View, Witness};
 use jiff::Timestamp;
 
 use crate::error::{Error, Result};
+use crate::given_up;
 use crate::home::Home;
-use crate::identity::Index;
+use crate::identity::{Identity, Index};
 use crate::intent::Pending;
-use crate::maintenance::{Health, aside_name, unlisted};
+use crate::maintenance::{Census, Health, aside_name, unlisted};
 use crate::record::{Backend, Cause, Kind, Origin, Record, Snapshot};
 use crate::spare;
 use crate::timeline::Timeline;
@@ -27,23 +28,56 @@ pub struct RepairReport {
     pub records_restored: u64,
     /// Snapshots whose records are lost, and that were found in the store.
     pub snapshots_found: u64,
+    /// Those of which it is not certain whose they are: they are kept, and known by their ids in every workspace.
+    pub unclaimed: Vec<Snapshot>,
     /// Unreadable records that were set aside.
     pub records_dropped: u64,
+}
+
+/// Beside the workspaces: what was found in the store and belongs to none of them for certain.
+const NOBODY: &str = "found";
+
+/// A workspace whose timeline lost records that no spare has.
+struct Poor {
+    id: String,
+    /// What is still named.
+    named: Vec<Hash>,
+    is_lost: bool,
+}
+
+/// A snapshot that the store holds and no timeline names.
+struct Found {
+    at: Timestamp,
+    /// Which of the workspaces it was taken of.
+    whose: Option<usize>,
+    /// What it was called, if anything tells.
+    id: Option<String>,
+    key: Hash,
+    manifest: Manifest,
 }
 
 impl Home {
     /// Brings back what can be brought back, and sets aside what cannot be read.
     pub fn repair(&self, health: &Health) -> Result<RepairReport> {
         let mut report = RepairReport::default();
-        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist()?;
-        let mut lost = Vec::new();
-        for (id, path, _) in self.census()?.workspaces {
-            if !self.heal_timeline(&id, &mut report)? {
-                lost.push((id, path));
-            }
+        for damage in crate::forget::unfinished::damage(self.disk())? {
+            self.disk().remove(&damage.file).map_err(Error::disk("remove", &damage.file))?;
+            report.records_dropped += 1;
         }
-        if !lost.is_empty() {
-            self.bring_back(&lost, &mut report)?;
+        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist()?;
+        let index = Index::read(self.disk())?;
+        let bare: Vec<&Identity> = index.without_directory(self.disk()).collect();
+        let mut poor = Vec::new();
+        for (id, ..) in self.census()?.workspaces {
+            let is_bare = bare.iter().any(|identity| identity.id == id);
+            poor.extend(self.heal_timeline(&id, is_bare, &mut report)?);
+        }
+        if !poor.is_empty() {
+            self.bring_back(&poor, &mut report)?;
+        }
+        // Until now that it was missing told of the loss: whoever dies in between begins again.
+        for identity in bare {
+            Index::copy_again(self.disk(), identity)?;
         }
         // Last, when it is known again what is needed.
         let census = self.census()?;
@@ -69,7 +103,9 @@ impl Home {
                 let (name, aside) = (timeline_name(id), aside_name(id));
                 match self.disk().rename(&name, &aside) {
                     // There is only its spare.
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                        Timeline::healed(self.disk(), &name)?.0.rewrite(self.disk(), &aside)?;
+                    }
                     renamed => renamed.map_err(Error::disk("set aside", &name))?,
                 }
                 spare::remove(self.disk(), &name)?;
@@ -79,8 +115,8 @@ impl Home {
         Ok(set_aside)
     }
 
-    /// Writes a timeline anew with what its spare has of it, and without what cannot be read; false if nothing is left of one.
-    fn heal_timeline(&self, workspace: &str, report: &mut RepairReport) -> Result<bool> {
+    /// Writes a timeline anew with what its spare has of it; if records stay lost, it is left as it is and returned.
+    fn heal_timeline(&self, workspace: &str, is_bare: bool, report: &mut RepairReport) -> Result<Option<Poor>> {
         let (name, lock) = (timeline_name(workspace), format!("workspaces/{workspace}/lock"));
         let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
         let pending = Pending::read(self.disk(), workspace)?;
@@ -90,61 +126,102 @@ impl Home {
         report.records_dropped += pending.damage.len() as u64;
         let found = Timeline::read(self.disk(), &name)?;
         let (healed, restored) = Timeline::healed(self.disk(), &name)?;
-        if found.is_lost() && restored == 0 {
-            return Ok(false);
+        report.records_restored += restored;
+        let dropped = (found.damage().len() as u64).saturating_sub(restored);
+        if dropped > 0 || is_bare && restored == 0 {
+            report.records_dropped += dropped;
+            let named = healed.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
+            return Ok(Some(Poor { id: workspace.to_owned(), named, is_lost: found.is_lost() }));
         }
         if !found.damage().is_empty() {
             healed.rewrite(self.disk(), &name)?;
-            report.records_restored += restored;
-            report.records_dropped += (found.damage().len() as u64).saturating_sub(restored);
         }
-        Ok(true)
+        Ok(None)
     }
 
-    /// Makes snapshots anew of what the store holds and no timeline names, in the workspaces whose timelines are lost.
-    fn bring_back(&self, lost: &[(String, PathBuf)], report: &mut RepairReport) -> Result<()> {
-        let mut found = Vec::new();
-        for stray in belay_store::strays(self.store(), &self.census()?.roots())? {
-            let manifest = Manifest::read(self.store(), &stray.manifest)?;
-            let packed = std::fs::metadata(self.path().join(&stray.pack)).and_then(|meta| meta.modified()).ok();
-            let at = packed.and_then(|at| Timestamp::try_from(at).ok()).unwrap_or_else(|| self.options.clock.now());
-            let whose = self.whose(&manifest, lost)?;
-            found.push((at, whose, stray.manifest, manifest));
-        }
-        found.sort_by_key(|(at, ..)| *at);
-        for (number, (workspace, _)) in lost.iter().enumerate() {
-            let mut timeline = Timeline::default();
-            for (at, whose, key, manifest) in &found {
-                if *whose == number {
-                    let snapshot = self.found_again(&timeline, *at, *key, manifest);
-                    timeline.apply(Record::Snapshot(Box::new(snapshot)));
-                }
-            }
-            let (name, lock) = (timeline_name(workspace), format!("workspaces/{workspace}/lock"));
+    /// Makes snapshots anew of what the store holds and no timeline names, in the workspaces whose timelines lost something,
+    /// and writes those timelines without what cannot be read.
+    fn bring_back(&self, poor: &[Poor], report: &mut RepairReport) -> Result<()> {
+        let mut found = self.find_lost(poor)?;
+        found.sort_by_key(|one| one.at);
+        for (number, one) in poor.iter().enumerate() {
+            let (name, lock) = (timeline_name(&one.id), format!("workspaces/{}/lock", one.id));
             let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
+            let mut timeline = Timeline::healed(self.disk(), &name)?.0;
+            for found in found.iter().filter(|found| found.whose == Some(number)) {
+                timeline.apply(Record::Snapshot(Box::new(self.found_again(&timeline, found))));
+                report.snapshots_found += 1;
+            }
             // The cache tells of the loss until the timeline has what was found: whoever dies in between begins again.
             timeline.rewrite(self.disk(), &name)?;
-            self.drop_cache(workspace)?;
-            report.snapshots_found += timeline.snapshots().len() as u64;
-            report.records_dropped += 1;
+            if one.is_lost {
+                self.drop_cache(&one.id)?;
+            }
+        }
+        let nobodys: Vec<&Found> = found.iter().filter(|found| found.whose.is_none()).collect();
+        if !nobodys.is_empty() {
+            let name = aside_name(NOBODY);
+            let mut timeline = Timeline::read(self.disk(), &name)?;
+            for found in nobodys {
+                let snapshot = self.found_again(&timeline, found);
+                report.unclaimed.push(snapshot.clone());
+                timeline.apply(Record::Snapshot(Box::new(snapshot)));
+            }
+            timeline.rewrite(self.disk(), &name)?;
         }
         Ok(())
     }
 
-    /// Which of these workspaces a snapshot was taken of: the one that has most of the names at its top.
-    fn whose(&self, manifest: &Manifest, lost: &[(String, PathBuf)]) -> Result<usize> {
-        let top = View::stored(self.store()).node(&manifest.root_node())?;
-        let names: HashSet<&[u8]> = top.entries.iter().map(|entry| entry.name.as_slice()).collect();
-        let shared = |(number, (_, path)): &(usize, &(String, PathBuf))| {
-            let count = names_in(path).iter().filter(|name| names.contains(name.as_slice())).count();
-            (count, std::cmp::Reverse(*number))
-        };
-        Ok(lost.iter().enumerate().max_by_key(shared).map_or(0, |(number, _)| number))
+    /// What the store holds and no timeline names, unless it was given up.
+    fn find_lost(&self, poor: &[Poor]) -> Result<Vec<Found>> {
+        let census = self.census()?;
+        let mut known: Vec<Hash> = census.named().chain(poor.iter().flat_map(|one| one.named.clone())).collect();
+        let mut found = Vec::new();
+        for (number, one) in poor.iter().enumerate() {
+            for intent in Pending::read(self.disk(), &one.id)?.intents {
+                for named in [intent.target, intent.safety] {
+                    if !known.contains(&named.manifest)
+                        && let Ok(manifest) = Manifest::read(self.store(), &named.manifest)
+                    {
+                        known.push(named.manifest);
+                        let (at, whose, id) = (intent.begun_at, Some(number), Some(named.id));
+                        found.push(Found { at, whose, id, key: named.manifest, manifest });
+                    }
+                }
+            }
+        }
+        let given_up = given_up::read(self.disk());
+        for stray in belay_store::strays(self.store(), &known)? {
+            if given_up.contains(&stray.manifest) {
+                continue;
+            }
+            let manifest = Manifest::read(self.store(), &stray.manifest)?;
+            let packed = std::fs::metadata(self.path().join(&stray.pack)).and_then(|meta| meta.modified()).ok();
+            let at = packed.and_then(|at| Timestamp::try_from(at).ok()).unwrap_or_else(|| self.options.clock.now());
+            let whose = self.whose(&manifest, poor, &census)?;
+            found.push(Found { at, whose, id: None, key: stray.manifest, manifest });
+        }
+        Ok(found)
     }
 
-    fn found_again(&self, timeline: &Timeline, at: Timestamp, key: Hash, manifest: &Manifest) -> Snapshot {
+    /// Which of these workspaces a snapshot was taken of, if that is beyond doubt: the one that has at least half of the names
+    /// at its top, and more of them than every other workspace that is known.
+    fn whose(&self, manifest: &Manifest, poor: &[Poor], census: &Census) -> Result<Option<usize>> {
+        let top = View::stored(self.store()).node(&manifest.root_node())?;
+        let names: HashSet<&[u8]> = top.entries.iter().map(|entry| entry.name.as_slice()).collect();
+        let shared = |path: &Path| names_in(path).iter().filter(|name| names.contains(name.as_slice())).count();
+        let counts: Vec<(usize, &str)> =
+            census.workspaces.iter().map(|(id, path, _)| (shared(path), id.as_str())).collect();
+        let Some((most, id)) = counts.iter().copied().max() else { return Ok(None) };
+        let is_alone = counts.iter().filter(|(count, _)| *count == most).count() == 1;
+        let is_enough = most > 0 && most * 2 >= names.len();
+        Ok(poor.iter().position(|one| one.id == id).filter(|_| is_alone && is_enough))
+    }
+
+    fn found_again(&self, timeline: &Timeline, found: &Found) -> Snapshot {
+        let Found { at, id, key, manifest, .. } = found;
         Snapshot {
-            id: self.options.ids.next("snap_", 6),
+            id: id.clone().unwrap_or_else(|| self.options.ids.next("snap_", 6)),
             number: timeline.next_number(),
             kind: Kind::Manual,
             origin: Origin::Auto,
@@ -154,7 +231,7 @@ impl Home {
             slot: None,
             cause: Cause::default(),
             parent: timeline.latest().map(|parent| parent.id.clone()),
-            created_at: timeline.instant(at),
+            created_at: timeline.instant(*at),
             backend: Backend::Objects,
             native_ref: None,
             size_delta: 0,
@@ -163,7 +240,7 @@ impl Home {
             gaps: manifest.counts.gaps,
             all: false,
             root: manifest.identity,
-            manifest: key,
+            manifest: *key,
             imported: false,
             replaces: Vec::new(),
         }

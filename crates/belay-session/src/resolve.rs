@@ -50,9 +50,11 @@ impl Timeline {
 
     fn by_reference(&self, reference: &str) -> Option<&Snapshot> {
         let mut newest = self.snapshots().iter().rev();
-        // What belay took before it changed something is no state that anybody meant, unless there is nothing else.
-        let has_meant = self.snapshots().iter().any(|snapshot| snapshot.kind != Kind::Safety);
-        let mut meant = newest.clone().filter(|snapshot| !has_meant || snapshot.kind != Kind::Safety);
+        // What belay took before it changed something, or from elsewhere, is no state that anybody meant, unless there is
+        // nothing else.
+        let is_meant = |snapshot: &Snapshot| snapshot.kind != Kind::Safety && !snapshot.imported;
+        let has_meant = self.snapshots().iter().any(is_meant);
+        let mut meant = newest.clone().filter(|snapshot| !has_meant || is_meant(snapshot));
         if reference == "latest" {
             return meant.next();
         }

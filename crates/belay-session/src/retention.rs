@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 /// What to prune by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PruneRule {
-    /// Keep so many: pre-run snapshots, the newest, labelled ones, then the next newest.
+    /// Keep so many of the newest, of which the one from before a run is one; what has a label stays beside them.
     Keep(usize),
     /// Delete what is older and has no label.
     OlderThan(SignedDuration),
@@ -126,29 +126,26 @@ fn thin(mut snapshots: Vec<&Snapshot>, now: Timestamp) -> Vec<&Snapshot> {
 fn divide(timeline: &Timeline, terms: &Terms, rule: PruneRule, now: Timestamp) -> PrunePlan {
     let worth = |snapshot: &&Snapshot| terms.worth(timeline, snapshot);
     let newest_first = || timeline.snapshots().iter().rev();
-    let mut order: Vec<&Snapshot> = newest_first().collect();
     let is_initial = |snapshot: &&Snapshot| worth(snapshot) == Worth::Never && snapshot.kind == Kind::PreRun;
-    order.sort_by_key(|snapshot| match worth(snapshot) {
-        Worth::Never if is_initial(snapshot) => 0,
-        Worth::Never => 1,
-        Worth::Named => 2,
-        _ => 3,
-    });
-    // What only the next undo or redo needs is kept beside those that were asked for: it takes nobody's place.
-    let is_latest = |snapshot: &Snapshot| timeline.latest().is_some_and(|latest| latest.id == snapshot.id);
-    let is_extra = |snapshot: &Snapshot| terms.needed.contains(&snapshot.id) && !is_latest(snapshot);
-    let stays = |(at, snapshot): (usize, &&Snapshot)| match rule {
+    let is_latest = |snapshot: &&Snapshot| timeline.latest().is_some_and(|latest| latest.id == snapshot.id);
+    // What stays in any case, and what somebody named, takes nobody's place; but of those from before a run one is counted.
+    let may_be_counted = |snapshot: &&Snapshot| is_latest(snapshot) || worth(snapshot) > Worth::Named;
+    let counted_apart = usize::from(newest_first().any(|snapshot| is_initial(&snapshot) && !is_latest(&snapshot)));
+    let newest: HashSet<&str> = match rule {
+        PruneRule::Keep(count) => {
+            let counted = newest_first().filter(may_be_counted).take(count.saturating_sub(counted_apart));
+            counted.map(|snapshot| snapshot.id.as_str()).collect()
+        }
+        _ => HashSet::new(),
+    };
+    let stays = |snapshot: &&Snapshot| match rule {
         _ if worth(snapshot) == Worth::Never => true,
-        PruneRule::Keep(count) => at < count,
+        PruneRule::Keep(_) => worth(snapshot) == Worth::Named || newest.contains(snapshot.id.as_str()),
         PruneRule::OlderThan(age) => worth(snapshot) == Worth::Named || now.duration_since(snapshot.created_at) <= age,
         PruneRule::Budget(_) => true,
     };
-    let (extra, order): (Vec<&Snapshot>, Vec<&Snapshot>) = order.into_iter().partition(|snapshot| is_extra(snapshot));
-    let kept = order.iter().enumerate().filter(|(at, s)| stays((*at, s))).map(|(_, s)| s);
-    let keeps: HashSet<&str> = extra.iter().chain(kept).map(|snapshot| snapshot.id.as_str()).collect();
-    let (initial, others): (Vec<&Snapshot>, Vec<&Snapshot>) =
-        newest_first().filter(|snapshot| keeps.contains(snapshot.id.as_str())).partition(is_initial);
-    let delete = timeline.snapshots().iter().filter(|snapshot| !keeps.contains(snapshot.id.as_str()));
+    let (initial, others): (Vec<&Snapshot>, Vec<&Snapshot>) = newest_first().filter(stays).partition(is_initial);
+    let delete = timeline.snapshots().iter().filter(|snapshot| !stays(snapshot));
     PrunePlan {
         keep: initial.into_iter().chain(others).cloned().collect(),
         delete: delete.cloned().collect(),
@@ -187,7 +184,7 @@ impl Workspace<'_> {
         let timeline = self.timeline()?;
         let needed = needed(self.home, &self.id)?;
         for id in ids {
-            if timeline.get(id).is_none() {
+            if timeline.get(id).is_none() && self.home.set_aside_snapshot(id)?.is_none() {
                 return Err(Error::UnknownSnapshot { name: id.clone(), nearest: Vec::new() });
             }
             if needed.contains(id) {
@@ -198,7 +195,8 @@ impl Workspace<'_> {
     }
 
     fn remove(&self, ids: &[String], why: Why) -> Result<Pruned> {
-        let deleted = delete_records(self.home, &self.id, ids, why)?;
+        let mut deleted = delete_records(self.home, &self.id, ids, why)?;
+        deleted.extend(self.home.delete_set_aside(ids)?);
         self.show_slots(&*self.timeline()?);
         let freed_bytes = if deleted.is_empty() { 0 } else { self.home.gc(false)?.report.freed_bytes };
         Ok(Pruned { deleted, freed_bytes })

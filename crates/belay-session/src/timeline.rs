@@ -168,10 +168,20 @@ impl Timeline {
             let Ok(mut record) = serde_json::from_slice::<Record>(payload) else { continue };
             if let Record::Snapshot(snapshot) = &mut record {
                 snapshot.number = snapshot.number.max(timeline.next_number());
+                // So may be its label: it was given while the other that has it was missing.
+                snapshot.label = snapshot.label.take().map(|label| timeline.free_label(label));
             }
             timeline.apply(record);
         }
         Ok((timeline, log.behind(&spare).count() as u64))
+    }
+
+    /// The label, or the first of `label-2`, `label-3` and so on that no snapshot has.
+    fn free_label(&self, label: String) -> String {
+        let is_free = |label: &str| self.snapshots.iter().all(|other| other.label.as_deref() != Some(label));
+        let numbered = (2u64..).map(|number| format!("{label}-{number}"));
+        let mut all = std::iter::once(label.clone()).chain(numbered);
+        all.find(|label| is_free(label)).expect("there are more numbers than snapshots")
     }
 
     /// Changes what is said of snapshots and rewinds; nothing of it counts before the log is written anew.
@@ -192,8 +202,8 @@ impl Timeline {
         let mut timeline = Timeline::default();
         let damage = |offset, detail: &str| TimelineDamage { file: name.to_owned(), offset, detail: detail.to_owned() };
         timeline.damage = log.broken.iter().map(|broken| damage(broken.offset, broken.detail)).collect();
-        for (offset, payload) in log.payloads() {
-            match serde_json::from_slice::<Record>(payload) {
+        for (offset, record) in read_all(log.payloads().collect()) {
+            match record {
                 Ok(record) => timeline.apply(record),
                 // The check held, so these are the bytes that were written: by a belay that knows more than this one.
                 Err(error) if error.is_data() => return Err(Error::TooNew { name: name.to_owned() }),
@@ -266,6 +276,24 @@ impl Timeline {
         // The base comes last: it alone knows the ring's newest slot if that snapshot is gone.
         snapshots.chain(rewinds).chain(base).collect()
     }
+}
+
+/// The records at these offsets; of many, another thread reads one half.
+fn read_all(payloads: Vec<(u64, &[u8])>) -> Vec<(u64, serde_json::Result<Record>)> {
+    const MANY: usize = 256;
+    let read = |part: &[(u64, &[u8])]| -> Vec<_> {
+        part.iter().map(|(offset, payload)| (*offset, serde_json::from_slice(payload))).collect()
+    };
+    if payloads.len() < MANY {
+        return read(&payloads);
+    }
+    let (older, newer) = payloads.split_at(payloads.len() / 2);
+    std::thread::scope(|scope| {
+        let newer = scope.spawn(|| read(newer));
+        let mut all = read(older);
+        all.extend(newer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        all
+    })
 }
 
 /// A timeline with the log that it was read from, kept to be read only once.

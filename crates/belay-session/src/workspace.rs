@@ -3,21 +3,23 @@
 //! Its files are beneath `workspaces/<id>/`. Readers take no lock; `lock` is held for no longer than it takes
 //! to append to the timeline.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use belay_journal::Notebook;
-use belay_store::{LockMode, Manifest, Progress, Root};
+use belay_store::{Hash, LockMode, Manifest, Progress, Root};
 
 use crate::config::{Settings, Sources};
 use crate::error::{Error, Result};
 use crate::eyes::{Eyes, Sight};
+use crate::given_up;
 use crate::guard::Guard;
 use crate::home::Home;
 use crate::identity::{Arrival, Index, Place};
+use crate::log::Log;
 use crate::overlay::Overlay;
 use crate::record::{Record, Snapshot};
 use crate::spare;
@@ -238,10 +240,24 @@ impl<'h> Workspace<'h> {
         Ok(Arc::clone(&memory.insert(reading).timeline))
     }
 
+    /// Refuses if its timeline is lost; for whoever has no other use for it.
+    pub fn check_history(&self) -> Result<()> {
+        match Log::begins(self.home.disk(), &timeline_name(&self.id)) {
+            true => Ok(()),
+            false => self.timeline().map(drop),
+        }
+    }
+
     /// The snapshot that `name` names at this moment.
     pub fn resolve(&self, name: &str) -> Result<Snapshot> {
         let timeline = self.timeline()?;
-        self.named(&timeline, name).cloned()
+        match self.named(&timeline, name).cloned() {
+            // Whose it is is not known, so that it is shown to nobody who is kept from something.
+            Err(error @ (Error::UnknownSnapshot { .. } | Error::NoSnapshots)) if self.guard.is_none() => {
+                self.home.set_aside_snapshot(name)?.ok_or(error)
+            }
+            found => found,
+        }
     }
 
     /// The snapshot of that name in the timeline; the name of a run means the state before it.
@@ -312,7 +328,19 @@ pub(crate) fn publish(
         false => reading.spared,
     };
     let mut timeline = Arc::unwrap_or_clone(reading.timeline);
-    records.into_iter().for_each(|record| timeline.apply(record));
+    let (mut gone, mut named) = (HashSet::new(), Vec::new());
+    for record in records {
+        if record.gives_up() {
+            gone.extend(timeline.snapshots().iter().map(|snapshot| snapshot.manifest));
+        }
+        named.extend(record.names());
+        timeline.apply(record);
+    }
+    if !gone.is_empty() {
+        let still: HashSet<Hash> = timeline.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
+        gone.retain(|manifest| !still.contains(manifest));
+    }
+    given_up::note(disk, &gone.into_iter().collect::<Vec<_>>(), &named);
     if timeline.wants_rewrite(log.len()) {
         timeline.rewrite(disk, &name)?;
     }

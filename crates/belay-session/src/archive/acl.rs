@@ -1,4 +1,4 @@
-//! Access control lists, which `tar --acls` writes in words, as the attributes in which the kernel keeps them.
+//! Access control lists, which `tar --acls` reads and writes in words, and the attributes in which the kernel keeps them.
 
 use std::fs;
 
@@ -7,6 +7,7 @@ pub(super) const LISTS: [(&[u8], &[u8]); 2] =
     [(b"SCHILY.acl.access", b"system.posix_acl_access"), (b"SCHILY.acl.default", b"system.posix_acl_default")];
 
 const VERSION: u32 = 2;
+const ENTRY_BYTES: usize = 8;
 const NOBODY: u32 = u32::MAX;
 /// Whom an entry is about, in the order in which the kernel wants them.
 const OWNER: u16 = 0x01;
@@ -73,6 +74,30 @@ pub(super) fn parse(text: &[u8], accounts: &Accounts) -> Option<List> {
     Some(List { value, mode, is_mode_alone: entries.len() == 3 })
 }
 
+/// A list in the words that tar takes, which calls everybody by number; none if the value is no list.
+pub(super) fn words(value: &[u8]) -> Option<String> {
+    let (version, entries) = value.split_at_checked(4)?;
+    if version != VERSION.to_le_bytes() || entries.len() % ENTRY_BYTES != 0 {
+        return None;
+    }
+    let word = |entry: &[u8]| {
+        let (tag, rights) = (u16::from_le_bytes([entry[0], entry[1]]), u16::from_le_bytes([entry[2], entry[3]]));
+        let id = u32::from_le_bytes([entry[4], entry[5], entry[6], entry[7]]);
+        let kind = match tag {
+            OWNER | USER => "user",
+            OWNING_GROUP | GROUP => "group",
+            MASK => "mask",
+            OTHER => "other",
+            _ => return None,
+        };
+        let name = if matches!(tag, USER | GROUP) { id.to_string() } else { String::new() };
+        let right = |bit: u16, letter: char| if rights & bit != 0 { letter } else { '-' };
+        Some(format!("{kind}:{name}:{}{}{}", right(4, 'r'), right(2, 'w'), right(1, 'x')))
+    };
+    let words: Vec<String> = entries.chunks_exact(ENTRY_BYTES).map(word).collect::<Option<_>>()?;
+    Some(words.join(","))
+}
+
 /// `user:NAME:rwx`, which some end with the number that the name had; of `mask` and `other` some leave the name out.
 fn entry(line: &str, accounts: &Accounts) -> Option<(u16, u32, u16)> {
     let words: Vec<&str> = line.split(':').map(str::trim).collect();
@@ -130,6 +155,9 @@ mod tests {
         let by_number = parsed("user::rw-,user:1007:r-x,group::---,group:50:r--,mask::r--,other::---").unwrap();
         let with_both = parsed("user::rw-,user:gone:r-x:1007,group::---,group:x:r--:50,mask:r--,other:---").unwrap();
         assert_eq!((&by_number.0, &with_both.0), (&value, &value));
+        let in_words = "user::rw-,user:1007:r-x,group::---,group:50:r--,mask::r--,other::---";
+        assert_eq!(words(&value).as_deref(), Some(in_words));
+        assert_eq!((words(&value[..value.len() - 1]), words(b"no list")), (None, None));
         assert_eq!(parsed("user::rwx,group::r-x,other::--x").map(|list| (list.1, list.2)), Some((0o751, true)));
     }
 

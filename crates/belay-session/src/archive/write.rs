@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use belay_store::{Entry, Hash, Kind, Links, Manifest, Meta, Segment, Store, View};
 use tar::{EntryType, Header};
 
-use super::Note;
+use super::{Note, acl};
 use crate::error::{Error, Result};
 use crate::workspace::Work;
 
@@ -284,6 +284,11 @@ fn records(name: &[u8], meta: &Meta, size: u64, extra: &Extra<'_>) -> Vec<u8> {
     }
     for (key, value) in &meta.xattrs {
         record(&mut out, &[b"SCHILY.xattr.", escaped(key).as_slice()].concat(), value);
+        // In words, too: by these `tar --acls` sets a list, and does not look at the attribute.
+        let list = acl::LISTS.iter().find(|(_, attribute)| *attribute == key.as_slice());
+        if let Some(((word, _), list)) = list.zip(acl::words(value)) {
+            record(&mut out, word, list.as_bytes());
+        }
     }
     out
 }

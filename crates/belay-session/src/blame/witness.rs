@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use belay_event::{Action, At, Raw};
 use belay_journal::{Change, Reader};
 
+use crate::agent::{Gap, Gaps};
 use crate::error::Result;
 use crate::record::{Kind, Snapshot};
 use crate::run::RunRecord;
@@ -23,6 +24,8 @@ pub struct Touch {
     pub command: Option<u64>,
     /// Whether it is known to have been somebody outside the run.
     pub outside: bool,
+    /// When it was in a conversation that hooks told of, if none of its calls is known to have done it.
+    pub gap: Option<Gap>,
     /// The command line; empty without a command.
     pub argv: Vec<Raw>,
     /// What the user had asked for, if that is known.
@@ -82,7 +85,17 @@ impl Workspace<'_> {
             let wanted: HashSet<u64> = changes.iter().filter_map(|change| change.change.by?.command).collect();
             let argv = if wanted.is_empty() { HashMap::new() } else { argv_of(&reader, &wanted)? };
             let turns = self.turns_of(&run.id)?;
-            told.extend(changes.into_iter().map(|change| (pid_of(&change), touch(&run.id, change, &argv, &turns))));
+            let is_unclaimed = |change: &Change| change.change.by.is_none() && change.change.action != Action::Restored;
+            let gaps = match run.supervisor.is_none() && changes.iter().any(is_unclaimed) {
+                true => Some(Gaps::read(&reader)?),
+                false => None,
+            };
+            told.extend(changes.into_iter().map(|change| {
+                let gap = gaps.as_ref().filter(|_| is_unclaimed(&change)).map(|gaps| gaps.of(&change));
+                let (paths, touch) = touch(&run.id, change.clone(), &argv, &turns);
+                let outside = touch.outside || gap.is_some_and(|gap| gap != Gap::DuringCalls);
+                (pid_of(&change), (paths, Touch { gap, outside, ..touch }))
+            }));
         }
         let mut touches = without_strangers(told);
         touches.sort_by_key(|(_, touch)| touch.at);
@@ -144,6 +157,7 @@ fn touch(run: &str, change: Change, argv: &HashMap<u64, Vec<Raw>>, turns: &[Snap
         run: run.to_owned(),
         command,
         outside: by.is_some_and(|by| by.command.is_none() && by.pid.is_some()),
+        gap: None,
         argv: command.and_then(|command| argv.get(&command)).cloned().unwrap_or_default(),
         prompt: turn.and_then(|turn| turn.cause.trigger.clone()).filter(|_| command.is_some()),
     };

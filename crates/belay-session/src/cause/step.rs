@@ -1,12 +1,12 @@
 //! Which two states a step lies between, and which paths are its own.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use belay_event::{Actor, At, Ended, Raw};
-use belay_journal::{Change, Reader};
+use belay_event::{Action, Actor, At, Ended, Raw};
+use belay_journal::{Change, Command, Reader};
 use jiff::Timestamp;
 
-use super::touched::{Touched, family, removed};
+use super::touched::{Lifetime, Touched, family, is_unknown, removed};
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Snapshot};
 use crate::run::RunRecord;
@@ -48,6 +48,8 @@ pub(super) struct Step {
     pub(super) touched: Touched,
     /// What it removed and somebody else had touched since the snapshot before.
     pub(super) removed: Vec<Vec<u8>>,
+    /// What was removed meanwhile by somebody who is not known.
+    pub(super) unclaimed: Vec<Vec<u8>>,
     pub(super) cause: Cause,
 }
 
@@ -70,14 +72,12 @@ impl Workspace<'_> {
         let command = found.ok_or_else(|| Error::UnknownCommand { run: run.id.clone(), number, count })?;
         let family = family(&commands, number);
         let changes = reader.changes()?;
-        let mine = || {
-            changes
-                .iter()
-                .filter(|change| change.change.by.and_then(|by| by.command).is_some_and(|by| family.contains(&by)))
-        };
+        let lifetime = Lifetime::of(&commands, number, &family, &changes);
+        let is_mine = |change: &Change| lifetime.has_made(change);
+        let mine = || changes.iter().filter(|change| is_mine(change));
         let (Some(first), Some(last)) = (mine().map(|change| change.at).min(), mine().map(|change| change.at).max())
         else {
-            return Err(nothing_changed(timeline, run.id, number, &changes));
+            return Err(nothing_changed(timeline, run.id, command, &lifetime, &changes));
         };
         let what = format!("command {number} of {} ({})", run.id, crate::trigger::said(&command.exec.argv));
         let newest_by = |when: At| timeline.snapshots().iter().rev().find(|one| at(one.created_at) <= when);
@@ -87,10 +87,9 @@ impl Workspace<'_> {
         let paths: HashSet<&Raw> = mine().map(|change| &change.change.path).collect();
         let is_shared = |early: &Snapshot| {
             changes.iter().any(|change| {
-                let is_mine = change.change.by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
                 change.at > at(early.created_at)
                     && change.at <= first
-                    && !is_mine
+                    && !is_mine(change)
                     && paths.contains(&change.change.path)
             })
         };
@@ -107,19 +106,20 @@ impl Workspace<'_> {
                 |change: &&Change| change.at > at(before.created_at) && until.is_none_or(|until| change.at <= until);
             changes.iter().filter(is_between)
         };
-        let is_meant = |by: Option<Actor>| by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
         // The kernel named the process, but not whether it had become the command already; without a name that is known.
         let is_unsure = |by: Option<Actor>| {
             let unsure = by.filter(|by| by.pid.is_some() && !by.exact).and_then(|by| by.command);
             let became = unsure.and_then(|own| commands.iter().find(|other| other.ended == Some(Ended::Replaced(own))));
             became.is_some_and(|other| !family.contains(&other.exec.command))
         };
-        let touched = Touched::by(between(), later(), &is_meant, &is_unsure);
-        let removed = removed(between(), &is_meant);
+        let touched = Touched::by(between(), later(), &is_mine, &is_unsure);
+        let removed = removed(between(), &is_mine);
+        let unclaimed = between().filter(|change| lifetime.may_have_removed(change) && !is_mine(change));
+        let unclaimed = unclaimed.map(|change| change.change.path.bytes().to_vec()).collect();
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
         let info = StepInfo { what, before: before.clone(), after, run: Some(run.id), suffix };
-        Ok(Step { info, touched, removed, cause })
+        Ok(Step { info, touched, removed, unclaimed, cause })
     }
 
     fn snapshot_step(&self, timeline: &Timeline, name: &str) -> Result<Step> {
@@ -134,7 +134,11 @@ impl Workspace<'_> {
         };
         let after = match is_turn {
             // What belay did to the workspace since is no part of a turn that has not ended.
-            true => later().find(ends_turn).or_else(|| later().find(|snapshot| snapshot.kind == Kind::Safety)),
+            true => {
+                let next = later().find(ends_turn);
+                let ended = self.end_of_turn(timeline, &before, next);
+                ended.or(next).or_else(|| later().find(|snapshot| snapshot.kind == Kind::Safety))
+            }
             false => later().find(|snapshot| snapshot.kind != Kind::Safety),
         };
         let (what, suffix) = match before.cause.turn.filter(|_| is_turn) {
@@ -144,7 +148,21 @@ impl Workspace<'_> {
         let touched = self.touched_in(&before, after)?;
         let cause = Cause { run: run.clone(), turn: before.cause.turn, ..Cause::default() };
         let info = StepInfo { what, after: after.cloned(), before, run, suffix };
-        Ok(Step { info, touched, removed: Vec::new(), cause })
+        Ok(Step { info, touched, removed: Vec::new(), unclaimed: Vec::new(), cause })
+    }
+
+    /// The snapshot with which a turn ended, if its end was told before the next began; one that changed nothing at last
+    /// ended with a snapshot that was there.
+    fn end_of_turn<'t>(
+        &self,
+        timeline: &'t Timeline,
+        before: &Snapshot,
+        next: Option<&Snapshot>,
+    ) -> Option<&'t Snapshot> {
+        let (from, until) = (at(before.created_at), next.map(|next| at(next.created_at)));
+        let ends = self.ends_of_turns(before.cause.run.as_ref()?);
+        let (_, id) = ends.into_iter().find(|(end, _)| *end >= from && until.is_none_or(|until| *end <= until))?;
+        timeline.get(&id).filter(|end| end.number >= before.number)
     }
 
     /// Everything between two snapshots, but for what only somebody outside the run touched.
@@ -161,13 +179,46 @@ impl Workspace<'_> {
 }
 
 /// Why no change is the command's, and where those are that nobody could be given.
-fn nothing_changed(timeline: &Timeline, run: String, number: u64, changes: &[Change]) -> Error {
-    let is_unknown = |by: Option<Actor>| by.is_none_or(|by| by.command.is_none() && by.pid.is_none());
+fn nothing_changed(
+    timeline: &Timeline,
+    run: String,
+    command: &Command,
+    lifetime: &Lifetime<'_>,
+    changes: &[Change],
+) -> Error {
     let unknown = || changes.iter().filter(|change| is_unknown(change.change.by));
-    let first = unknown().map(|change| change.at).min();
-    let is_before = |snapshot: &&Snapshot| first.is_some_and(|first| at(snapshot.created_at) <= first);
-    let step = timeline.snapshots().iter().rev().find(is_before).map(|snapshot| snapshot.id.clone());
-    Error::NothingChanged { run, number, unknown: unknown().count() as u64, step }
+    let newest_by = |when: Option<At>| {
+        let is_before = |snapshot: &&Snapshot| when.is_some_and(|when| at(snapshot.created_at) <= when);
+        timeline.snapshots().iter().rev().find(is_before).map(|snapshot| snapshot.id.clone())
+    };
+    let step = newest_by(unknown().map(|change| change.at).min());
+    let meanwhile = changes.iter().filter(|change| lifetime.may_have_removed(change));
+    // What went with a directory, whoever is said to have removed that, comes back with it.
+    let is_gone = |change: &&Change| change.change.dir && change.change.action == Action::Deleted;
+    let gone: HashSet<&[u8]> = changes.iter().filter(is_gone).map(|change| change.change.path.bytes()).collect();
+    let removed = tops(meanwhile.map(|change| whole(change.change.path.bytes(), &gone)));
+    let before = newest_by(Some(command.at));
+    let number = command.exec.command;
+    Error::NothingChanged { run, number, unknown: unknown().count() as u64, step, before, removed }
+}
+
+/// The repository that a path lies in, or the topmost of the directories around it that are gone; else the path itself.
+fn whole<'p>(path: &'p [u8], gone: &HashSet<&[u8]>) -> &'p [u8] {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    let is_whole = |dir: &&[u8]| gone.contains(dir) || *dir == b".git" || dir.ends_with(b"/.git");
+    ends.map(|end| &path[..end]).find(is_whole).unwrap_or(path)
+}
+
+/// Those of the paths that lie in none of the others.
+pub(super) fn tops<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
+    let sorted: BTreeSet<Vec<&[u8]>> = paths.map(|path| path.split(|byte| *byte == b'/').collect()).collect();
+    let mut tops: Vec<Vec<&[u8]>> = Vec::new();
+    for path in sorted {
+        if !tops.last().is_some_and(|top| path.starts_with(top)) {
+            tops.push(path);
+        }
+    }
+    tops.into_iter().map(|path| path.join(&b'/')).collect()
 }
 
 /// When the snapshots of a run were begun and when they were done, by their ids.

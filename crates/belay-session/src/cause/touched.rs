@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use belay_event::{Action, Actor, Ended, FileChange, Raw};
+use belay_event::{Action, Actor, At, Ended, FileChange, Raw};
 use belay_journal::{Change, Command};
 
 /// The paths of a step.
@@ -34,6 +34,8 @@ pub(super) struct Paths {
     trees: HashSet<Vec<u8>>,
     /// Directories that were made, and so were empty.
     made: HashSet<Vec<u8>>,
+    /// What was not only removed.
+    written: HashSet<Vec<u8>>,
 }
 
 impl Paths {
@@ -45,6 +47,9 @@ impl Paths {
             }
             if change.dir && change.action == Action::Created {
                 self.made.insert(path.to_vec());
+            }
+            if change.action != Action::Deleted {
+                self.written.insert(path.to_vec());
             }
             self.exact.insert(path.to_vec());
         }
@@ -72,13 +77,13 @@ impl Touched {
     pub(super) fn by<'a>(
         changes: impl Iterator<Item = &'a Change>,
         after: impl Iterator<Item = &'a Change>,
-        is_meant: &dyn Fn(Option<Actor>) -> bool,
+        is_meant: &dyn Fn(&Change) -> bool,
         is_unsure: &dyn Fn(Option<Actor>) -> bool,
     ) -> Touched {
         let (mut mine, mut others, mut later) = (Paths::default(), Paths::default(), Paths::default());
-        after.filter(|change| !is_meant(change.change.by)).for_each(|change| later.add(&change.change));
+        after.filter(|change| !is_meant(change)).for_each(|change| later.add(&change.change));
         for change in changes {
-            let meant = is_meant(change.change.by);
+            let meant = is_meant(change);
             if meant {
                 mine.add(&change.change);
             }
@@ -114,7 +119,11 @@ impl Touched {
     pub(super) fn is_doubtful(&self, path: &[u8]) -> bool {
         match self {
             Touched::All => false,
-            Touched::But { mine, others } | Touched::Only { mine, others, .. } => mine.covers(path) && others.has(path),
+            Touched::But { mine, others } | Touched::Only { mine, others, .. } => {
+                // What everybody only removed is as it was before, whoever removed it.
+                let is_written = mine.written.contains(path) || others.written.contains(path);
+                mine.covers(path) && others.has(path) && is_written
+            }
         }
     }
 }
@@ -132,12 +141,12 @@ fn sort<'a>(changes: impl Iterator<Item = &'a Change>, first: &dyn Fn(Option<Act
 /// late for the snapshot before.
 pub(super) fn removed<'a>(
     changes: impl Iterator<Item = &'a Change>,
-    is_meant: &dyn Fn(Option<Actor>) -> bool,
+    is_meant: &dyn Fn(&Change) -> bool,
 ) -> Vec<Vec<u8>> {
     let mut first_is_mine: BTreeMap<&[u8], bool> = BTreeMap::new();
     let mut removed = BTreeSet::new();
     for change in changes.filter(|change| !change.change.dir) {
-        let (path, meant) = (change.change.path.bytes(), is_meant(change.change.by));
+        let (path, meant) = (change.change.path.bytes(), is_meant(change));
         let is_mine = *first_is_mine.entry(path).or_insert(meant);
         match change.change.action == Action::Deleted && meant && !is_mine {
             true => removed.insert(path.to_vec()),
@@ -149,6 +158,71 @@ pub(super) fn removed<'a>(
         }
     }
     removed.into_iter().collect()
+}
+
+/// How much later than it happened a removal may be told of.
+const LATE_NANOS: i128 = 2_000_000;
+
+/// What the kernel gave to nobody.
+pub(super) fn is_unknown(by: Option<Actor>) -> bool {
+    by.is_none_or(|by| by.command.is_none() && by.pid.is_none())
+}
+
+/// The time in which a command and everything that it started can have done something.
+pub(super) struct Lifetime<'a> {
+    family: &'a HashSet<u64>,
+    /// When it began, and when the last of it ended; none if it has not.
+    span: (At, Option<At>),
+    /// When those were there who neither belong to it nor started it.
+    strangers: Vec<(At, Option<At>)>,
+    /// The directories that it removed.
+    gone: HashSet<&'a [u8]>,
+}
+
+impl<'a> Lifetime<'a> {
+    pub(super) fn of(commands: &[Command], number: u64, family: &'a HashSet<u64>, changes: &'a [Change]) -> Self {
+        let numbered = |number: u64| commands.iter().find(|command| command.exec.command == number);
+        let above = |command: &u64| numbered(*command).and_then(|command| command.exec.parent);
+        let ancestors: HashSet<u64> = std::iter::successors(above(&number), above).take(commands.len()).collect();
+        let others = commands
+            .iter()
+            .filter(|command| !family.contains(&command.exec.command) && !ancestors.contains(&command.exec.command));
+        let own = || family.iter().filter_map(|number| numbered(*number)).map(span);
+        let begun = own().map(|(begun, _)| begun).min().unwrap_or(At::from_unix_nanos(0));
+        let ended = own().map(|(_, ended)| ended).try_fold(begun, |last, ended| ended.map(|ended| last.max(ended)));
+        let gone = changes.iter().map(|change| &change.change).filter(|change| {
+            let is_own = change.by.and_then(|by| by.command).is_some_and(|by| family.contains(&by));
+            is_own && change.dir && change.action == Action::Deleted
+        });
+        let gone = gone.map(|change| change.path.bytes()).collect();
+        Lifetime { family, span: (begun, ended), strangers: others.map(span).collect(), gone }
+    }
+
+    /// Whether the change is the family's: it is known to be, or it is a removal that can hardly be anybody else's. It lies
+    /// in a directory that the family removed, or nobody was there but the family and those who wait for it.
+    pub(super) fn has_made(&self, change: &Change) -> bool {
+        if let Some(by) = change.change.by.and_then(|by| by.command) {
+            return self.family.contains(&by);
+        }
+        let is_beneath = || dirs_above(change.change.path.bytes()).any(|dir| self.gone.contains(dir));
+        let is_alone = || !self.strangers.iter().any(|span| is_within(change.at, span));
+        self.may_have_removed(change) && (is_beneath() || is_alone())
+    }
+
+    /// Whether the change is a removal of which nobody knows whose it is, and that happened meanwhile.
+    pub(super) fn may_have_removed(&self, change: &Change) -> bool {
+        let is_removal = change.change.action == Action::Deleted && is_unknown(change.change.by);
+        is_removal && is_within(change.at, &self.span)
+    }
+}
+
+fn span(command: &Command) -> (At, Option<At>) {
+    let ended = |nanos| At::from_unix_nanos(command.at.unix_nanos() + i128::from(nanos) + LATE_NANOS);
+    (command.at, command.duration_ns.map(ended))
+}
+
+fn is_within(at: At, span: &(At, Option<At>)) -> bool {
+    span.0 <= at && span.1.is_none_or(|ended: At| at <= ended)
 }
 
 /// The command and everything that descends from it, or that its process became.
@@ -173,7 +247,7 @@ pub(crate) fn family(commands: &[Command], number: u64) -> HashSet<u64> {
 
 #[cfg(test)]
 mod tests {
-    use belay_event::{At, Exec};
+    use belay_event::Exec;
 
     use super::*;
 
@@ -224,7 +298,7 @@ mod tests {
             change("human", false, Action::Modified, None),
         ];
         let late = [change("d/late", false, Action::Created, Some(3)), change("a", false, Action::Modified, Some(3))];
-        let is_meant = |by: Option<Actor>| by.and_then(|by| by.command) == Some(2);
+        let is_meant = |change: &Change| change.change.by.and_then(|by| by.command) == Some(2);
         let unsure = Touched::by(changes.iter(), [].iter(), &is_meant, &|_| true);
         assert!(unsure.is_meant(b"a") && unsure.is_doubtful(b"a"));
         let touched = Touched::by(changes.iter(), late.iter(), &is_meant, &|_| false);

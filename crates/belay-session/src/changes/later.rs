@@ -44,7 +44,7 @@ impl Workspace<'_> {
     }
 }
 
-pub(super) fn is_same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
+pub(crate) fn is_same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => What::between(one, other).is_nothing(),
         (one, other) => one.is_none() && other.is_none(),

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use belay_event::{At, Event, Raw};
 use belay_store::LockMode;
 
-use super::Forget;
 use super::words::{ERASED, Words, contains, names};
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::log::replace;
 use crate::record::PathText;
 use crate::run::RunRecord;
+use crate::spare;
 use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
 
@@ -50,7 +50,7 @@ pub struct ErasedRecords {
 }
 
 /// A workspace's id, and the paths beneath it.
-type Scope<'a> = (&'a str, &'a [Vec<u8>]);
+pub(super) type Scope<'a> = (&'a str, &'a [Vec<u8>]);
 
 /// Which runs name one of the paths.
 pub(super) fn named_in_runs(home: &Home, scopes: &[Scope<'_>]) -> Result<Vec<NamedInRun>> {
@@ -69,10 +69,9 @@ pub(super) fn named_in_runs(home: &Home, scopes: &[Scope<'_>]) -> Result<Vec<Nam
 }
 
 /// Erases the words; what cannot be reached is told, not an error.
-pub(super) fn erase(home: &Home, plan: &Forget, own: &str, consoles: bool) -> Result<ErasedRecords> {
-    let scopes = plan.scopes(own);
+pub(super) fn erase(home: &Home, scopes: &[Scope<'_>], consoles: bool) -> Result<ErasedRecords> {
     let mut done = ErasedRecords::default();
-    for (run, paths) in runs_of(home, &scopes)? {
+    for (run, paths) in runs_of(home, scopes)? {
         let id = run.id.clone();
         match erase_in_run(home, run, paths, consoles) {
             Ok((0, _)) => {}
@@ -83,11 +82,10 @@ pub(super) fn erase(home: &Home, plan: &Forget, own: &str, consoles: bool) -> Re
             Err(why) => done.unreached.push((id, why)),
         }
     }
-    for (workspace, paths) in &scopes {
+    for (workspace, paths) in scopes {
         erase_in_timeline(home, workspace, paths)?;
         erase_in_cache(home, workspace, paths)?;
     }
-    search(home, &scopes, &mut done)?;
     Ok(done)
 }
 
@@ -215,12 +213,20 @@ fn erase_in_cache(home: &Home, workspace: &str, paths: &[Vec<u8>]) -> Result<()>
 }
 
 /// Looks through every file of the workspaces and of their runs.
-fn search(home: &Home, scopes: &[Scope<'_>], done: &mut ErasedRecords) -> Result<()> {
+pub(super) fn search(home: &Home, scopes: &[Scope<'_>], done: &mut ErasedRecords) -> Result<()> {
     let mut places: Vec<(PathBuf, &[Vec<u8>], Raw)> =
         scopes.iter().map(|(id, paths)| (home.path().join("workspaces").join(id), *paths, Raw::default())).collect();
     for (run, paths) in runs_of(home, scopes)? {
         if !done.unreached.iter().any(|(id, _)| *id == run.id) {
             places.push((home.run_dir(&run.id), paths, run.root));
+        }
+    }
+    // A spare is a file of its own.
+    for (id, paths) in scopes {
+        let (spare, words) = (home.path().join(spare::DIRECTORY).join(id), Words { paths, root: b"" });
+        if spare.is_file() {
+            done.searched += 1;
+            done.still.extend(is_named(&spare, &words, &|event: &Event| words.redact(event)).then_some(spare));
         }
     }
     for (place, paths, root) in places {

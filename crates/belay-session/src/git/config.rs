@@ -1,7 +1,7 @@
 //! The few settings of a repository that say how its files are to be read; none of those that run something.
 
 /// Larger configurations are not read by git in a sane time either.
-pub(super) const BYTES_MAX: u64 = 1 << 20;
+pub(crate) const BYTES_MAX: u64 = 1 << 20;
 
 use super::id::Format;
 
@@ -55,7 +55,7 @@ pub fn excludes_file(text: &[u8]) -> Option<String> {
 }
 
 /// Section, key and value of each line; a section with a subsection has a name that no section has.
-fn settings(text: &[u8]) -> Result<Vec<(String, String, Vec<u8>)>, String> {
+pub(crate) fn settings(text: &[u8]) -> Result<Vec<(String, String, Vec<u8>)>, String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut found = Vec::new();
     let mut section = String::new();

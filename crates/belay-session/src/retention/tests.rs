@@ -17,26 +17,51 @@ fn eight() -> Timeline {
 }
 
 #[test]
-fn keeping_five_keeps_the_initial_the_newest_and_the_named() {
+fn keeping_five_keeps_the_initial_and_the_newest_and_beside_them_the_named() {
     let plan = divide(&eight(), &Terms::default(), PruneRule::Keep(5), at(60));
-    assert_eq!(numbers(&plan.keep), [1, 8, 7, 6, 3]);
-    assert_eq!(numbers(&plan.delete), [2, 4, 5]);
+    assert_eq!(numbers(&plan.keep), [1, 8, 7, 6, 5, 3]);
+    assert_eq!(numbers(&plan.delete), [2, 4]);
+}
+
+#[test]
+fn keeping_five_of_a_run_is_the_one_before_it_and_four_more() {
+    let mut all: Vec<Snapshot> = (1..=8).map(|n| sample(n, Kind::Git)).collect();
+    all[0].kind = Kind::PreRun;
+    let plan = divide(&timeline(all), &Terms::default(), PruneRule::Keep(5), at(60));
+    assert_eq!(numbers(&plan.keep), [1, 8, 7, 6, 5], "as the first design of it prints");
+}
+
+#[test]
+fn many_runs_push_out_neither_what_has_a_label_nor_what_is_newest() {
+    let mut all: Vec<Snapshot> = (1..=9).map(|n| sample(n, Kind::PreRun)).collect();
+    all[3] = sample(4, Kind::Manual);
+    all[3].label = Some("before-refactor".into());
+    all[6] = sample(7, Kind::Turn);
+    all[7] = sample(8, Kind::Turn);
+    all[8] = sample(9, Kind::Final);
+    let plan = divide(&timeline(all), &Terms::default(), PruneRule::Keep(3), at(60));
+    assert_eq!(numbers(&plan.keep), [6, 5, 3, 2, 1, 9, 8, 4]);
+    assert_eq!(numbers(&plan.delete), [7]);
 }
 
 #[test]
 fn some_stay_whatever_the_rule() {
     let plan = divide(&eight(), &Terms::default(), PruneRule::Keep(0), at(60));
-    assert_eq!(numbers(&plan.keep), [1, 8]);
+    assert_eq!(numbers(&plan.keep), [1, 8, 3]);
     let terms = Terms { delete_initial: true, needed: ["snap_000004".to_owned()].into() };
     let plan = divide(&eight(), &terms, PruneRule::Keep(0), at(60));
-    assert_eq!(numbers(&plan.keep), [8, 4]);
+    assert_eq!(numbers(&plan.keep), [8, 4, 3]);
 }
 
 #[test]
 fn what_undo_needs_takes_nobodys_place() {
     let terms = Terms { delete_initial: true, needed: ["snap_000004".to_owned()].into() };
     let plan = divide(&eight(), &terms, PruneRule::Keep(2), at(60));
-    assert_eq!(numbers(&plan.keep), [8, 4, 3], "the newest and the named, and beside them what undo needs");
+    assert_eq!(
+        numbers(&plan.keep),
+        [8, 7, 4, 3],
+        "the newest two, and beside them what undo needs and what has a name"
+    );
 }
 
 #[test]

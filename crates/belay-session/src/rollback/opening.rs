@@ -33,6 +33,13 @@ pub(crate) struct Shut {
     _guard: Lock,
 }
 
+impl Shut {
+    /// Such a tree.
+    pub(crate) fn new((key, manifest): (Hash, Manifest), stored_bytes: u64, guard: Lock) -> Shut {
+        Shut { key, manifest, stored_bytes, _guard: guard }
+    }
+}
+
 impl Opening {
     pub(super) fn is_empty(&self) -> bool {
         self.modes.is_empty()
@@ -115,7 +122,7 @@ impl Workspace<'_> {
         let (key, manifest) = with_modes(store, &mut worker, &captured.manifest, modes)?;
         worker.done()?;
         let (grown, guard) = batch.finish()?;
-        Ok(Shut { key, manifest, stored_bytes: captured.stored_bytes + grown, _guard: guard })
+        Ok(Shut::new((key, manifest), captured.stored_bytes + grown, guard))
     }
 }
 

@@ -279,6 +279,34 @@ fn access_control_lists_of_tar_are_kept() {
 }
 
 #[test]
+fn tar_sets_the_access_control_lists_of_an_export() {
+    let bed = Bed::new();
+    bed.ws.file("listed", "2").dir("dir").file("dir/inner", "3");
+    let setfacl = |args: &[&str]| Command::new("setfacl").args(args).current_dir(bed.ws.path()).output();
+    let set = setfacl(&["-m", "u:daemon:rw,u:54321:r,g:daemon:x,m:rx", "listed", "dir"]);
+    let set = set.and_then(|said| Ok((said, setfacl(&["-d", "-m", "u:54321:rwx", "dir"])?)));
+    match set {
+        Ok((one, two)) if one.status.success() && two.status.success() => {}
+        _ => return skip("no setfacl, or no access control lists on this disk"),
+    }
+    let taken = bed.snap();
+    let file = export(&bed, &taken, "out.tar.gz");
+    for (name, options) in [
+        ("lists", &["--acls", "-xpf"][..]),
+        ("both", &["--acls", "--xattrs", "--xattrs-include=*", "-xpf"]),
+        ("attributes", &["--xattrs", "--xattrs-include=*", "-xpf"]),
+    ] {
+        let to = bed.ws.outside().join(name);
+        std::fs::create_dir(&to).unwrap();
+        let said = Command::new("tar").args(options).arg(&file).arg("-C").arg(&to).output().unwrap();
+        assert!(said.status.success() && said.stderr.is_empty(), "{}", String::from_utf8_lossy(&said.stderr));
+        assert_same_tree(bed.ws.path(), &to, Ignore { directory_mtime: true, ..Ignore::default() });
+    }
+    let imported = import(&bed, &file).unwrap();
+    assert!(imported.is_verified && imported.snapshot.root == taken.root);
+}
+
+#[test]
 fn a_list_that_means_nothing_here_is_named_and_not_lost_in_silence() {
     let bed = Bed::new();
     let list = record("SCHILY.acl.access", b"user::rw-,user:nobody-of-that-name:r--,group::r--,mask::r--,other::r--");

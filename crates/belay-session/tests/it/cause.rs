@@ -311,3 +311,61 @@ fn changes_that_nobody_could_be_given_are_named_with_a_way_to_take_them_back() {
     let Error::NothingChanged { unknown: 1, step: Some(step), .. } = error else { panic!("{error:?}") };
     assert_eq!(step, before.id);
 }
+
+#[test]
+fn what_was_removed_while_nobody_else_was_there_is_the_commands() {
+    let bed = Bed::new();
+    bed.ws.file("d/a", "a").file("d/b", "b").file("e", "e");
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "rm -rf d e");
+    past.remove(Some(bad), "d/a");
+    past.vanish("d/b");
+    past.rmdir(None, "d");
+    past.vanish("e");
+    past.exit(bad);
+    past.snap(Kind::Auto, Some(bad));
+    let reverted = revert(&bed, &command(bad));
+    assert_eq!(conflicts(&reverted.conflicts), []);
+    assert_eq!([bed.text("d/a"), bed.text("d/b"), bed.text("e")], ["a", "b", "e"]);
+}
+
+#[test]
+fn what_vanished_while_others_were_there_comes_back_with_its_directory_or_is_named() {
+    let bed = Bed::new();
+    bed.ws.file("d/a", "a").file("d/b", "b").file("e/one", "1").file("e/two", "2").file("f", "f");
+    let mut past = Past::new(&bed);
+    let other = past.exec(Some(1), "make");
+    let bad = past.exec(Some(1), "rm -rf d e");
+    for path in ["d/a", "e/one"] {
+        past.remove(Some(bad), path);
+    }
+    past.vanish("d/b");
+    past.rmdir(Some(bad), "d");
+    past.vanish("e/two");
+    past.rmdir(None, "e");
+    past.remove(Some(other), "f");
+    past.exit(bad);
+    past.exit(other);
+    past.snap(Kind::Auto, Some(bad));
+    let reverted = revert(&bed, &command(bad));
+    assert_eq!([bed.text("d/a"), bed.text("d/b"), bed.text("e/one")], ["a", "b", "1"]);
+    assert_eq!(conflicts(&reverted.conflicts), [("e/two".into(), Clash::Doubtful, None)]);
+    assert!(!bed.ws.join("f").exists(), "somebody else is known to have removed it");
+}
+
+#[test]
+fn what_vanished_while_a_command_ran_is_named_if_nothing_is_known_to_be_its_own() {
+    let bed = Bed::new();
+    bed.ws.file("d/a", "a").file("e", "e");
+    let mut past = Past::new(&bed);
+    let before = past.snap(Kind::Auto, None);
+    past.exec(Some(1), "make");
+    let bad = past.exec(Some(1), "rm -rf d e");
+    past.vanish("d/a");
+    past.rmdir(None, "d");
+    past.vanish("e");
+    past.exit(bad);
+    let error = bed.open().plan_revert(&command(bad), work()).unwrap_err();
+    let Error::NothingChanged { before: Some(found), removed, .. } = error else { panic!("{error:?}") };
+    assert_eq!((found, removed), (before.id, vec![b"d".to_vec(), b"e".to_vec()]));
+}

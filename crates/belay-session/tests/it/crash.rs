@@ -201,6 +201,38 @@ fn what_a_prune_leaves_is_whole() {
 }
 
 #[test]
+fn what_was_to_be_forgotten_is_gone_when_the_next_command_has_finished_it() {
+    let secret = crate::budget::noise(9, 3000);
+    let prepare = |bed: Bed| {
+        bed.ws.file("keep", "1").file("secret", &secret);
+        bed.snap();
+        bed.ws.file("keep", crate::budget::noise(1, 3000));
+        bed.snap();
+        bed
+    };
+    let deed = |bed: &Bed| {
+        let workspace = bed.open();
+        workspace.forget(&workspace.plan_forget(&[b"secret".to_vec()])?, false)
+    };
+    end_everywhere(prepare, deed, |bed, made, what| {
+        let finished = bed.home.finish_forgetting().unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert!(bed.home.finish_forgetting().unwrap().is_empty(), "{what}: it is finished once");
+        let is_held = !bed.open().plan_forget(&[b"secret".to_vec()]).unwrap().snapshots.is_empty();
+        assert!(
+            !is_held || made.is_none() && finished.is_empty(),
+            "{what}: what was reported or finished has happened"
+        );
+        let store = bed.home.store();
+        let is_there = store.contains(&store.algorithm().hash(&secret)).unwrap();
+        assert_eq!(is_there, is_held, "{what}: no snapshot holds it, and the store does");
+        let proven = made.iter().chain(finished.iter().map(|one| &one.report));
+        proven.for_each(|report| assert_eq!((report.gone.len(), report.shared.len()), (1, 0), "{what}"));
+        is_sound(&bed, what);
+        assert_eq!(bed.ids().len(), 2, "{what}");
+    });
+}
+
+#[test]
 fn a_rollback_is_finished_or_never_began() {
     let prepare = |bed: Bed| wreck(bed).0;
     let deed = |bed: &Bed| bed.rewind(Goal::To(Some("1".into())));

@@ -79,18 +79,19 @@ fn nothing_is_freed_while_a_timeline_is_damaged_and_repair_brings_back_what_its_
         bytes[middle] ^= 1;
         std::fs::write(&path, bytes).unwrap();
         if !is_spared {
-            std::fs::remove_file(path.with_file_name("timeline.spare")).unwrap();
+            std::fs::remove_file(spare_of(&bed, bed.open().id())).unwrap();
         }
         assert_eq!(bed.open().timeline().unwrap().snapshots().len(), 2, "the others stay readable");
         assert!(bed.home.gc(false).is_err());
         let health = bed.home.verify(false, work()).unwrap();
         assert_eq!((health.is_sound(), health.timelines.len()), (false, 1));
         let report = bed.home.repair(&health).unwrap();
-        let expected = if is_spared { (1, 0, 3) } else { (0, 1, 2) };
-        assert_eq!((report.records_restored, report.records_dropped, bed.ids().len()), expected);
+        let expected = if is_spared { (1, 0, 0) } else { (0, 1, 1) };
+        assert_eq!((report.records_restored, report.records_dropped, report.snapshots_found), expected);
+        assert_eq!(bed.ids().len(), 3, "what the store holds comes back in any case");
         assert!(bed.home.verify(true, work()).unwrap().is_sound());
         assert!(bed.home.gc(false).is_ok());
-        assert_eq!(bed.snap().number, 4);
+        assert_eq!(bed.snap().number, if is_spared { 4 } else { 5 });
     }
 }
 
@@ -194,8 +195,13 @@ fn a_record_that_is_missing_at_the_end_is_damage_and_frees_nothing() {
     }
 }
 
+/// Where a timeline is once more.
+pub(crate) fn spare_of(bed: &Bed, workspace: &str) -> std::path::PathBuf {
+    bed.ws.home().join("spares").join(workspace)
+}
+
 /// Loses a timeline in one of the ways in which files get lost.
-fn lose(path: &std::path::Path, how: &str) {
+pub(crate) fn lose(path: &std::path::Path, how: &str) {
     let len = std::fs::read(path).unwrap().len();
     match how {
         "removed" => std::fs::remove_file(path).unwrap(),
@@ -247,7 +253,7 @@ fn what_only_the_store_has_of_a_lost_timeline_is_found_again() {
     let second = take(&one);
     let dir = bed.ws.home().join("workspaces").join(bed.open_at(&one).id());
     lose(&dir.join("timeline"), "removed");
-    std::fs::remove_file(dir.join("timeline.spare")).unwrap();
+    std::fs::remove_file(spare_of(&bed, bed.open_at(&one).id())).unwrap();
     assert!(matches!(bed.open_at(&one).timeline(), Err(Error::LostTimeline { .. })));
     let report = bed.home.repair(&bed.home.verify(false, work()).unwrap()).unwrap();
     assert_eq!((report.records_restored, report.snapshots_found, report.records_dropped), (0, 2, 1));
@@ -272,8 +278,8 @@ fn a_timeline_of_which_nothing_is_left_begins_anew_after_a_repair() {
     bed.ws.file("a", "1");
     bed.snap();
     let dir = bed.ws.home().join("workspaces").join(bed.open().id());
-    for file in ["timeline", "timeline.spare"] {
-        std::fs::remove_file(dir.join(file)).unwrap();
+    for file in [dir.join("timeline"), spare_of(&bed, bed.open().id())] {
+        std::fs::remove_file(file).unwrap();
     }
     std::fs::remove_dir_all(bed.ws.home().join("store/packs")).unwrap();
     let bed = bed.reopened();
@@ -292,7 +298,7 @@ fn a_spare_that_a_power_cut_shortened_says_less_and_nothing_wrong() {
         bed.ws.file("a", "2");
         bed.snap();
         let dir = bed.ws.home().join("workspaces").join(bed.open().id());
-        let (timeline, spare) = (dir.join("timeline"), dir.join("timeline.spare"));
+        let (timeline, spare) = (dir.join("timeline"), spare_of(&bed, bed.open().id()));
         let whole = std::fs::read(&spare).unwrap();
         assert_eq!(whole, std::fs::read(&timeline).unwrap());
         for rest in

@@ -15,6 +15,7 @@ mod crowd;
 mod faulty;
 mod full;
 mod health;
+mod losses;
 mod names;
 mod native;
 mod past;

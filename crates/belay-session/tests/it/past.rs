@@ -14,6 +14,8 @@ pub(crate) struct Past<'b> {
     pub(crate) id: String,
     writer: Writer,
     commands: u64,
+    /// When each of them began.
+    begun: Vec<At>,
 }
 
 impl<'b> Past<'b> {
@@ -23,7 +25,7 @@ impl<'b> Past<'b> {
         let record = bed.open().create_run(&plan).unwrap();
         let dir: PathBuf = bed.home.run_dir(&record.id);
         let writer = Writer::create(&dir, &record.id, bed.home.signing_key().unwrap()).unwrap();
-        let mut past = Past { bed, id: record.id, writer, commands: 0 };
+        let mut past = Past { bed, id: record.id, writer, commands: 0, begun: Vec::new() };
         past.snap(Kind::PreRun, None);
         past.exec(None, "bash");
         past
@@ -50,13 +52,17 @@ impl<'b> Past<'b> {
         let argv: Vec<Raw> = line.split(' ').map(Raw::from).collect();
         let (command, pid, cwd) = (self.commands, self.commands as u32 + 1000, "/".into());
         let exec = Exec { command, parent, pid, ppid: 1, uid: 0, exe: argv[0].clone(), argv, cwd, cut: false };
+        self.begun.push(At::from_unix_nanos(i128::from(self.bed.seconds.load(Ordering::Relaxed)) * 1_000_000_000));
         self.tell(What::Exec(exec));
         command
     }
 
     pub(crate) fn exit(&self, command: u64) {
         let pid = command as u32 + 1000;
-        self.tell(What::Exit(Exit { command, pid, ended: Ended::Code(0), duration_ns: 1 }));
+        let begun = self.begun[command as usize - 1].unix_nanos();
+        let now = i128::from(self.bed.seconds.load(Ordering::Relaxed)) * 1_000_000_000;
+        let duration_ns = u64::try_from(now - begun).unwrap();
+        self.tell(What::Exit(Exit { command, pid, ended: Ended::Code(0), duration_ns }));
     }
 
     /// Makes a directory.
@@ -76,6 +82,20 @@ impl<'b> Past<'b> {
     /// A change that the kernel gave to nobody.
     pub(crate) fn unknown(&self, action: Action, path: &str) {
         self.tell(What::File(FileChange { action, path: path.into(), to: None, dir: false, size: None, by: None }));
+    }
+
+    /// Removes a directory, as the command or as nobody who is known.
+    pub(crate) fn rmdir(&self, command: Option<u64>, path: &str) {
+        std::fs::remove_dir(self.bed.ws.join(path)).unwrap();
+        let by = command.map(|command| Actor { pid: Some(1), command: Some(command), exact: true });
+        let (action, path) = (Action::Deleted, path.into());
+        self.tell(What::File(FileChange { action, path, to: None, dir: true, size: None, by }));
+    }
+
+    /// Removes a file, and nobody sees who it was.
+    pub(crate) fn vanish(&self, path: &str) {
+        std::fs::remove_file(self.bed.ws.join(path)).unwrap();
+        self.unknown(Action::Deleted, path);
     }
 
     /// Writes a file, as the command or as somebody else.

@@ -7,6 +7,30 @@ use belay_session::{Backend, Cause, Dirty, Error, Kind, Origin, Pool, SnapshotRe
 use crate::bed::{Bed, work};
 
 #[test]
+fn after_the_newest_is_deleted_only_what_went_with_it_is_read_again() {
+    let bed = Bed::new();
+    for n in 0..60 {
+        bed.ws.file(format!("d{}/f{n}", n % 6), crate::budget::noise(n, 3000));
+    }
+    // Long enough for times to prove something.
+    let rest = || std::thread::sleep(std::time::Duration::from_millis(40));
+    rest();
+    let first = bed.take(&SnapshotRequest::default()).unwrap();
+    assert_eq!(first.files_read, 60);
+    bed.ws.file("d0/f0", "changed");
+    rest();
+    let second = bed.snap();
+    bed.open().delete(std::slice::from_ref(&second.id)).unwrap();
+    let third = bed.take(&SnapshotRequest::default()).unwrap();
+    assert!((1..=10).contains(&third.files_read), "{} files were read", third.files_read);
+    assert_eq!(third.snapshot.root, second.root);
+    assert!(bed.home.verify(true, work()).unwrap().is_sound());
+    bed.ws.remove("d0").remove("d1");
+    bed.rollback(&third.snapshot);
+    assert_eq!(bed.text("d0/f0"), "changed");
+}
+
+#[test]
 fn a_snapshot_has_everything_that_is_promised() {
     let bed = Bed::new();
     bed.ws.file("a", "12345").file("dir/b", "1").symlink("link", "/nowhere");
