@@ -153,7 +153,8 @@ Names of snapshots:
                          w5k9 is enough, shorter needs the snap_
   before-refactor        a label
   12, cp-3               a number in the timeline, a slot of a pool
-  @latest, @-2           the newest, the second before it
+  @latest, @-2           the newest, the second before it, without those that belay
+                         took before a rollback (that one is @safety)
   @pre-run, @safety      the newest before a run, the newest that a rollback made
   @turn-3                the one taken when that turn of an agent began
   '10m ago', 14:30, 2026-01-20T10:30:00Z

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_session::store::Algorithm;
 use belay_session::{
-    Arrival, Clock, Consent, Error, Fork, Format, Guard, Home, HomeOptions, Ids, Interrupted, LostRun, Override,
-    Recovered, Settings, Sources, Text, Work, Workspace,
+    Arrival, Clock, Consent, Error, Finished, Fork, Format, Guard, Home, HomeOptions, Ids, Interrupted, LostRun,
+    Override, Recovered, Settings, Sources, Text, Work, Workspace,
 };
 
 use crate::args::Global;
@@ -79,10 +79,11 @@ impl<'u> Context<'u> {
     /// Opens belay's home for a command that is about all of it; an interrupted rollback here is dealt with first.
     pub(crate) fn settled_home(&self) -> Result<Home> {
         let home = self.home()?;
-        // Whether this directory can be a workspace is nothing that such a command depends on.
+        // Whether this directory can be a workspace is nothing that such a command depends on, nor whether its timeline is lost.
         let sources = self.lenient_sources().unwrap_or_default();
-        if let Some(Ok(Some(workspace))) = self.anchor().ok().map(|directory| home.find(&directory, &sources)) {
-            self.welcome(&workspace)?;
+        match self.anchor().ok().map(|directory| home.find(&directory, &sources)) {
+            Some(Ok(Some(workspace))) if workspace.timeline().is_ok() => self.welcome(&workspace)?,
+            _ => self.finish_forgetting(&home),
         }
         Ok(home)
     }
@@ -289,6 +290,7 @@ impl<'u> Context<'u> {
         if let Some(news) = arrival_news(workspace.arrival()) {
             self.ui.say(news);
         }
+        self.finish_forgetting(workspace.home());
         let meter = self.ui.meter("Recovering");
         let interrupted = workspace.interrupted()?;
         for Interrupted { kind, at, target } in &interrupted {
@@ -306,6 +308,17 @@ impl<'u> Context<'u> {
             self.report_lost(&lost);
         }
         Ok(())
+    }
+
+    /// Finishes what `belay forget` was kept from finishing; what keeps it from that again keeps nobody from anything else.
+    fn finish_forgetting(&self, home: &Home) {
+        match home.finish_forgetting() {
+            Ok(finished) => finished.iter().for_each(|one| self.ui.warn(forgetting(one))),
+            Err(error) => {
+                let why = Failure::from(error).line();
+                self.ui.warn(format_args!("what `belay forget` was kept from finishing cannot be finished yet: {why}"));
+            }
+        }
     }
 
     fn report_lost(&self, lost: &LostRun) {
@@ -330,6 +343,21 @@ impl<'u> Context<'u> {
         }
         view::say_left(self.ui, &recovered.left);
     }
+}
+
+/// What became of a forgetting that was interrupted.
+fn forgetting(finished: &Finished) -> String {
+    let Finished { at, forget, report } = finished;
+    let paths: Vec<String> = forget.paths.iter().map(|path| view::relative(path)).collect();
+    let gone = quantity::count(report.gone.len() as u64, "object");
+    let shared = match report.shared.len() {
+        0 => String::new(),
+        still => format!("; {} still in the store, held by another path", quantity::count(still as u64, "object")),
+    };
+    let (paths, when) = (paths.join(", "), quantity::moment(*at));
+    format!(
+        "the forgetting of {paths}, of {when}, was interrupted, and is now finished: {gone} gone from the store{shared}"
+    )
 }
 
 /// What became of a rollback that was interrupted.

@@ -173,6 +173,12 @@ impl Failure {
         self.note("nothing was changed")
     }
 
+    /// The same without hints that do not help whoever reads them.
+    pub(crate) fn hinting(mut self, helps: impl Fn(&str) -> bool) -> Failure {
+        self.hints.retain(|hint| helps(hint));
+        self
+    }
+
     /// Adds what to do next.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hints.push(hint.into());

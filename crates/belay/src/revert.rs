@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::{Clash, Conflict};
-use belay_session::{RevertPlan, RevertRequest, Reverted, Stage, StepInfo, StepName, Workspace};
+use belay_session::{RevertPlan, RevertRequest, Reverted, Stage, StepInfo, StepName, Workspace, shell_word};
 use serde_json::{Map, Value, json};
 
 use crate::commands::rollback::How;
@@ -17,6 +17,8 @@ use crate::view::{self, changes};
 
 /// On a terminal a plan is a screenful; `--dry-run` shows all of it.
 const LINES_MAX: usize = 30;
+/// Paths that are named in one hint.
+const NAMED_MAX: usize = 4;
 
 /// Takes one step back and keeps what came later.
 pub(crate) fn revert(context: &Context<'_>, workspace: &Workspace<'_>, step: StepName, how: &How) -> Result<ExitCode> {
@@ -48,6 +50,9 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
     let mut out = context.ui.paged();
     write_plan(&mut out, &plan, usize::MAX)?;
     out.finish()?;
+    if let Some(advice) = advice(&plan.conflicts, &plan.step) {
+        context.ui.hint(advice);
+    }
     if !plan.changes.is_empty() || !plan.conflicts.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
     }
@@ -115,6 +120,9 @@ fn report(context: &Context<'_>, reverted: &Reverted) {
         };
         ui.warn(format_args!("{fate}: {}", conflict_line(conflict, &reverted.step)));
     }
+    if let Some(advice) = advice(&reverted.conflicts, &reverted.step) {
+        ui.hint(advice);
+    }
     if reverted.outcome.is_some() {
         ui.say("\nTo undo: belay undo");
     }
@@ -170,6 +178,30 @@ fn conflict_line(conflict: &Conflict, step: &StepInfo) -> String {
     format!("{} ({}){beside}", view::relative(&conflict.path), clash_words(conflict.clash))
 }
 
+/// How to have all the same what stays as it is and of which no other version is put anywhere.
+fn advice(conflicts: &[Conflict], step: &StepInfo) -> Option<String> {
+    let is_held = |conflict: &&Conflict| !matches!(conflict.clash, Clash::Unseen | Clash::NotCaptured);
+    let stays: Vec<&[u8]> = conflicts
+        .iter()
+        .filter(|conflict| conflict.beside.is_none())
+        .filter(is_held)
+        .map(|conflict| &conflict.path[..])
+        .collect();
+    (!stays.is_empty()).then(|| as_before(&step.before.id, &stays))
+}
+
+/// How to have paths as a snapshot has them, whatever was done to them since.
+pub(crate) fn as_before(snapshot: &str, paths: &[&[u8]]) -> String {
+    let words = paths.iter().take(NAMED_MAX).map(|path| shell_word(path)).collect::<Vec<_>>().join(" ");
+    let more = match paths.len().saturating_sub(NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    format!(
+        "`belay restore {snapshot} {words}`{more} brings that back as it was before, without what was done to it since"
+    )
+}
+
 fn clash_words(clash: Clash) -> &'static str {
     match clash {
         Clash::BothChanged => "it was changed later, in the same place",
@@ -178,7 +210,7 @@ fn clash_words(clash: Clash) -> &'static str {
         Clash::MadeThenChanged => "it was made by this step and changed later",
         Clash::Retyped => "something of another type is there now",
         Clash::Doubtful => "somebody else changed it in the same interval, and nobody can tell what is whose",
-        Clash::Repository => "the repository was changed later, or by others too; use git to go back in it",
+        Clash::Repository => "the repository was changed later, or by others too",
         Clash::Database => "another file of the same database stays",
         Clash::NotCaptured => "it was not captured",
         Clash::Unseen => "it came and went between two snapshots, and none holds it",

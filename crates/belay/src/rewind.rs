@@ -176,7 +176,7 @@ fn write_plan(out: &mut dyn Write, plan: &RewindPlan, newer: &[NewerEdit], lines
         writeln!(out, "  newer: {} was changed later by {who}", view::relative(&edit.path))?;
     }
     if let Some(more) = newer.len().checked_sub(newer_max).filter(|more| *more > 0) {
-        writeln!(out, "  newer: and {} more (--json names all)", quantity::count(more as u64, "path"))?;
+        writeln!(out, "  newer: and {} (--json names all)", quantity::more(more as u64, "path"))?;
     }
     for left in &plan.plan.left {
         let verb = if view::is_absent(left) { "not brought back" } else { "left alone" };

@@ -70,7 +70,7 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
     if let Some(weaker) = weaker(protection) {
-        let line = format!("belay: weaker: {weaker} (`belay show` says more)");
+        let line = format!("belay: weaker: {weaker} (`belay show`)");
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
 }
@@ -83,11 +83,11 @@ pub(crate) fn unprotected(protection: &Protection) -> impl Iterator<Item = Strin
 /// What is weaker, a few words for each layer; snapshots, limits, and a jail that there is not, have lines of their own.
 pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     let words = |one: &Degraded| match (one.layer.as_str(), protection.exec, protection.files) {
-        ("exec", ExecSource::Ptrace, _) => "no sudo or strace inside",
+        ("exec", ExecSource::Ptrace, _) => "no sudo or strace",
         ("exec", ..) => "commands may go unseen",
-        ("files", _, FileSource::Inotify) => "who changed a file may be a guess",
+        ("files", _, FileSource::Inotify) => "authorship may be a guess",
         ("files", ..) => "changes of files may go unseen",
-        ("freeze", ..) => "no control group",
+        ("freeze", ..) => "no cgroup",
         ("network", ..) => "open network",
         ("jail", ..) if protection.isolation == Isolation::Landlock => {
             "NO NAMESPACES: what it may read lies open, and nothing it may write is private"
@@ -170,7 +170,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         ui.say(format_args!("{dim}  {:>7}  {}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
     }
     if let Some(more) = farewell.doers.checked_sub(DEEDS_MAX as u64).filter(|more| *more > 0) {
-        ui.say(format_args!("{dim}           and {} more{dim:#}", count(more, "command")));
+        ui.say(format_args!("{dim}           and {}{dim:#}", quantity::more(more, "command")));
     }
     if run.totals.lost > 0 {
         ui.warn(format_args!(
@@ -233,8 +233,8 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     let more = farewell.denied.len().saturating_sub(DENIED_MAX) as u64 + farewell.denied_more;
     if more > 0 {
         ui.say(format_args!(
-            "{dim}         and {} more; `belay show` names {}{dim:#}",
-            count(more, "path"),
+            "{dim}         and {}; `belay show` names {}{dim:#}",
+            quantity::more(more, "path"),
             quantity::them(more)
         ));
     }

@@ -13,7 +13,7 @@ use belay_session::{Letter, Resident, Told, Unheard, Want};
 use clap::ValueEnum;
 
 use crate::agents::Agent;
-use crate::agents::word::{Said, understand};
+use crate::agents::word::{Said, is_garbled, understand};
 use crate::commands::hook::STEP_TIME_MAX;
 use crate::environment::Environment;
 use crate::said;
@@ -62,7 +62,9 @@ pub(crate) fn hook() -> Way {
                 Ok(input) => input,
                 Err(_) => return Way::Long(None),
             };
-            (agent, serde_json::from_slice(&input).map(|said| understand(agent, event.as_deref(), &said)))
+            let said: Result<serde_json::Value, ()> = serde_json::from_slice(&input).map_err(drop);
+            let said = said.and_then(|said| if is_garbled(event.as_deref(), &said) { Err(()) } else { Ok(said) });
+            (agent, said.map(|said| understand(agent, event.as_deref(), &said)))
         }
     };
     let speaker = said.as_ref().ok().and_then(|said| Some(said.as_ref()?.speaker(agent))).unwrap_or(agent);

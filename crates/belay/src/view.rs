@@ -53,9 +53,9 @@ pub(crate) fn snapshots_json(snapshots: &[Snapshot]) -> Value {
     snapshots.iter().map(snapshot_json).collect()
 }
 
-/// A list of snapshots by id.
+/// A list of snapshots by id, with their labels.
 pub(crate) fn ids(snapshots: &[Snapshot]) -> String {
-    snapshots.iter().map(|snapshot| snapshot.id.as_str()).collect::<Vec<_>>().join(", ")
+    snapshots.iter().map(snapshot_name).collect::<Vec<_>>().join(", ")
 }
 
 /// One letter for a change: added, deleted, of another type, content modified, or only metadata.

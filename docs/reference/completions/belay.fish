@@ -328,7 +328,7 @@ complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_s
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -s q -l quiet -d 'Say nothing but what was asked for, warnings and errors'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from ls" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l keep -d 'Keep the N most worthwhile, delete the rest' -r
+complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l keep -d 'Keep the N newest, a pre-run one among them, and delete the rest' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l older-than -d 'Delete what is older than this, such as 7d or 36h' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -l budget -d 'Delete until the store takes no more than this, such as 2GiB' -r
 complete -c belay -n "__fish_belay_using_subcommand snapshots; and __fish_seen_subcommand_from prune" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F

@@ -429,7 +429,7 @@ never\:"Never"))' \
 ;;
 (prune)
 _arguments "${_arguments_options[@]}" : \
-'--keep=[Keep the N most worthwhile, delete the rest]:N:_default' \
+'--keep=[Keep the N newest, a pre-run one among them, and delete the rest]:N:_default' \
 '--older-than=[Delete what is older than this, such as 7d or 36h]:SPAN:_default' \
 '--budget=[Delete until the store takes no more than this, such as 2GiB]:SIZE:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \

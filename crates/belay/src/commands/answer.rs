@@ -85,6 +85,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         commands::run(cli, &context.pinned(&ui, root, cwd, guard.clone()))
     });
     done.or_else(|failure| {
+        let failure = failure.hinting(is_for_agents);
         ui.fail(&failure);
         Ok(ExitCode::from(failure.kind.exit_code()))
     })
@@ -145,6 +146,33 @@ fn denied(context: &Context<'_>, run: &RunRecord, guard: &Guard) -> Result<Vec<N
     let apart = is_apart(context, run)?.then_some(Need::Present);
     let content = guard.hides().then_some(Need::Content);
     Ok([Some(Need::Removal), apart, content].into_iter().flatten().collect())
+}
+
+/// Commands that an agent may have, or some of their flags.
+const LISTED: [&str; 16] = [
+    "blame",
+    "cat",
+    "changes",
+    "diff",
+    "history",
+    "log",
+    "ls",
+    "redo",
+    "restore",
+    "rollback",
+    "show",
+    "snapshot",
+    "snapshots",
+    "status",
+    "statusline",
+    "undo",
+];
+
+/// Whether a hint names no command that would be refused.
+fn is_for_agents(hint: &str) -> bool {
+    let named = hint.split("`belay ").skip(1);
+    let mut names = named.filter_map(|rest| rest.split([' ', '`']).find(|word| !word.starts_with('-')));
+    names.all(|name| LISTED.contains(&name))
 }
 
 /// Whether an agent may have it.

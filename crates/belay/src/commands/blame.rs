@@ -91,7 +91,7 @@ fn who(interval: &Interval) -> String {
             let brought = interval.until.as_ref().and_then(|until| until.description.as_deref()?.strip_prefix("with "));
             let what =
                 brought.filter(|_| kind == RewindKind::Pick).map(|what| format!(" ({})", printable(what.as_bytes())));
-            format!("belay {}{}", kind.name(), what.unwrap_or_default())
+            format!("belay {}{}", kind.command(), what.unwrap_or_default())
         }
         (_, true, None) => touch::OUTSIDE.to_owned(),
         _ => touch::many(&interval.touches),

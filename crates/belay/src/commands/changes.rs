@@ -68,8 +68,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     table.write(&mut out)?;
     let folded = changed.paths.len() - shown.len();
     if folded > 0 {
-        let (paths, them) = (quantity::count(folded as u64, "path"), quantity::them(folded as u64));
-        context.ui.say(format_args!("{paths} more in directories that came or went as a whole; --all names {them}"));
+        let (paths, them) = (quantity::more(folded as u64, "path"), quantity::them(folded as u64));
+        context.ui.say(format_args!("{paths} in directories that came or went as a whole; --all names {them}"));
     }
     if changed.paths.is_empty() {
         writeln!(out, "Nothing changed.")?;
@@ -116,7 +116,7 @@ fn row(path: &ChangedPath, now: jiff::Timestamp, by_max: usize) -> Vec<Cell> {
 fn by(path: &ChangedPath, max: usize) -> String {
     match path.rewound {
         _ if path.unseen => touch::OUTSIDE.to_owned(),
-        Some(kind) => format!("belay {}", kind.name()),
+        Some(kind) => format!("belay {}", kind.command()),
         None => touch::last(&path.touches, max),
     }
 }

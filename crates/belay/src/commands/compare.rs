@@ -9,6 +9,7 @@ use crate::commands::diff::{Style, write};
 use crate::context::Context;
 use crate::error::Result;
 use crate::patch::Comparison;
+use crate::patch::stat::Weighed;
 use crate::ui::quantity;
 use crate::view;
 
@@ -80,7 +81,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     });
     let comparison = Comparison { workspace: &workspace, before: &from.tree, after: &to.tree, is_indexed: false };
     let mut out = context.ui.paged();
-    write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
+    write(context, &mut out, &comparison, (changes, Weighed::default()), &args.paths, &args.style)?;
     out.finish()?;
     if innards > 0 {
         let paths = quantity::count(innards, "path");

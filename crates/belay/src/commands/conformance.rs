@@ -3,9 +3,10 @@
 mod shown;
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use belay_conformance::{
     Call, GROUPS, LAWS, MadeAs, Outcome, PRESETS, Preset, Property, Tool, Trials, Verdict, at, try_all,
@@ -17,6 +18,7 @@ use crate::context::Context;
 use crate::environment::{in_path, own_variables};
 use crate::error::{Failure, Kind, Result};
 use crate::ui::escape::printable;
+use crate::ui::quantity;
 
 /// Find out what a snapshot tool keeps and what it loses
 ///
@@ -76,6 +78,9 @@ Examples:
     )
 }
 
+/// How long one is left in the dark where there is no terminal for a meter.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(5);
+
 /// Tries the tools, and prints what was kept.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let tools = args.tools()?;
@@ -89,13 +94,21 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let (limit, stop) = (Duration::from_secs(args.timeout), context.work(&meter).stop);
     let trials = Trials { place: &place.0, made_as: &made_as, limit, threads, stop };
     let mut results = Vec::new();
+    let (all, mut tried, mut said) = (tools.len() * properties.len(), 0, None::<Instant>);
+    let mut advance = || {
+        meter.advance(1, 0);
+        tried += 1;
+        // Where no meter moves it would look as if nothing happened.
+        if !std::io::stderr().is_terminal() && said.is_none_or(|said| said.elapsed() > SIGN_OF_LIFE) {
+            context.ui.say(format_args!("Tried {tried} of {}", quantity::count(all as u64, "property")));
+            said = Some(Instant::now());
+        }
+    };
     for tool in &tools {
         let verdicts =
-            try_all(tool, &properties, trials, &mut |_| meter.advance(1, 0)).map_err(|error| {
-                match context.is_stopped() {
-                    true => Failure::new(Kind::Interrupted, "interrupted"),
-                    false => Failure::system(format!("cannot try {}", printable(tool.name.as_bytes())), &error),
-                }
+            try_all(tool, &properties, trials, &mut |_| advance()).map_err(|error| match context.is_stopped() {
+                true => Failure::new(Kind::Interrupted, "interrupted"),
+                false => Failure::system(format!("cannot try {}", printable(tool.name.as_bytes())), &error),
             })?;
         results.push((tool.name.as_str(), verdicts));
     }

@@ -8,6 +8,7 @@ use belay_session::{Error, Snapshot, Tree, Workspace};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
+use crate::patch::stat::{self, Queue, Weighed};
 use crate::patch::{self, Comparison};
 use crate::ui::{Out, quantity};
 use crate::view;
@@ -94,15 +95,23 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         Some(name) => workspace.tree(&named(context, &workspace, name)?)?,
         None => present(context, &workspace)?,
     };
-    let (mut changes, mut unknown) = (Changes::default(), Topmost::default());
-    workspace.each_change(&before, &after, &scope, &mut |change| match change.opaque {
-        true => unknown.see(change.path),
-        false => changes.push(&change),
+    let comparison = Comparison { workspace: &workspace, before: &before, after: &after, is_indexed: false };
+    let (mut changes, mut unknown, queue) = (Changes::default(), Topmost::default(), Queue::default());
+    let weighed = std::thread::scope(|threads| {
+        let mut ahead = (args.style.stat && !context.ui.json).then(|| stat::Ahead::new(threads, &comparison, &queue));
+        let found = workspace.each_change(&before, &after, &scope, &mut |change| match change.opaque {
+            true => unknown.see(change.path),
+            false => {
+                ahead.iter_mut().for_each(|ahead| ahead.see(&change));
+                changes.push(&change);
+            }
+        });
+        let weighed = ahead.map(stat::Ahead::finish).unwrap_or_default();
+        found.map(|()| weighed)
     })?;
     let differs = !changes.is_empty();
-    let comparison = Comparison { workspace: &workspace, before: &before, after: &after, is_indexed: false };
     let mut out = context.ui.paged();
-    write(context, &mut out, &comparison, changes, &args.paths, &args.style)?;
+    write(context, &mut out, &comparison, (changes, weighed), &args.paths, &args.style)?;
     out.finish()?;
     for path in &paths {
         let is_in = |tree: &Tree| workspace.entry(tree, path).map(|entry| entry.is_some());
@@ -154,13 +163,14 @@ pub(crate) fn write(
     context: &Context<'_>,
     out: &mut Out,
     sides: &Comparison<'_>,
-    mut changes: Changes,
+    (mut changes, weighed): (Changes, Weighed),
     paths: &[std::path::PathBuf],
     style: &Style,
 ) -> Result<()> {
     if context.ui.json {
         return changes.iter().try_for_each(|change| out.json(&view::change_json(&change)));
     }
+    let all = changes.len();
     let is_git = |part: std::path::Component<'_>| part.as_os_str() == ".git";
     let asks_for_git = paths.iter().any(|path| path.components().any(is_git));
     if !style.all && !asks_for_git {
@@ -175,7 +185,7 @@ pub(crate) fn write(
         return changes.iter().try_for_each(|change| Ok(writeln!(out, "{}", line(&change))?));
     }
     if style.stat {
-        return if changes.is_empty() { Ok(()) } else { patch::stat::write(out, sides, &changes) };
+        return if changes.is_empty() { Ok(()) } else { stat::write(out, sides, &changes, weighed, all) };
     }
     let raw = !out.is_terminal();
     for change in changes.iter().flat_map(patch::split_retyped) {

@@ -117,6 +117,15 @@ fn store(context: &Context<'_>) -> Finding {
         let detail = format!("{} can be entered by others", view::path(&place));
         return Finding::new("store", State::Bad, detail).advise("`chmod 700` it");
     }
+    match context.home().and_then(|home| Ok(home.ailments()?)) {
+        Ok(ailments) if ailments.is_empty() => {}
+        Ok(ailments) => {
+            let detail = format!("{}: {}", ailments[0].file, ailments[0].detail);
+            return Finding::new("store", State::Bad, detail)
+                .advise("`belay verify --repair` brings back what is left; until then nothing is freed");
+        }
+        Err(failure) => return Finding::new("store", State::Bad, failure.line()),
+    }
     let budget = || -> Result<Budget> {
         let (home, sources) = (context.home()?, context.sources()?);
         match home.find(&context.directory()?, &sources)? {
@@ -388,7 +397,7 @@ fn examine(context: &Context<'_>, agent: Agent, ground: &Ground<'_>, fix: bool) 
     let edits: Result<Vec<_>> = files(agent, ground).iter().map(settings::install).collect();
     let connected = edits.and_then(|edits| match edits.iter().all(settings::Edit::is_nothing) {
         true => Ok(true),
-        false if fix => apply(context, agent, edits, false),
+        false if fix => apply(context, agent, edits, false, "everything is in place").map(|()| true),
         false => Ok(false),
     });
     match connected {

@@ -15,8 +15,8 @@ use crate::view;
 /// Write a snapshot as an archive, into a directory or as a commit
 ///
 /// A name that ends in `.tar.zst`, `.tar.gz` or `.tar` is an archive: modes, owners, times, links, holes and extended
-/// attributes are in it, and plain `tar` unpacks it; attributes only if it is told to (`tar --xattrs --xattrs-include='*' -xpf`).
-/// Any other name is a directory, which must be new or empty. What belay needs to know beyond that is in a comment that other
+/// attributes are in it, and plain `tar` unpacks it; access control lists only if it is told to (`tar --acls -xpf`), and so
+/// with all other attributes (`tar --acls --xattrs --xattrs-include='*' -xpf`). Any other name is a directory, which must be new or empty. What belay needs to know beyond that is in a comment that other
 /// programs pass over, so that `belay import` brings back the very same snapshot, and checks its root hash.
 ///
 /// With `--git-ref NAME` it becomes a commit of the workspace's own repository, as refs/sandbox/snapshots/NAME: what git sees
@@ -49,7 +49,7 @@ const EXAMPLES: &str = "\
 Examples:
   belay export @latest shop.tar.zst
   belay export before-refactor ./before       a directory, new or empty
-  tar --xattrs --xattrs-include='*' -xpf shop.tar.zst -C elsewhere
+  tar --acls --xattrs --xattrs-include='*' -xpf shop.tar.zst -C elsewhere
   belay export @pre-run --git-ref before      git diff refs/sandbox/snapshots/before";
 
 /// How many paths are named for each reason.

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::{Elsewhere, ErasedRecords, Forget, ForgetReport, NamedInRun, Snapshot};
+use belay_session::{Elsewhere, ErasedRecords, Finished, Forget, ForgetReport, NamedInRun, Snapshot};
 use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
 use crate::ui::escape::printable;
-use crate::ui::quantity::{count, size};
+use crate::ui::quantity::{count, moment, size};
 use crate::view;
 
 /// Erase files or directories from every snapshot and every record of the workspace
@@ -60,6 +60,10 @@ To keep a path out of future snapshots, add it to snapshots.exclude.additional."
 /// Erases the paths, and proves it.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
+    let finished = context.ui.while_working("Erasing", || home.finish_forgetting())?;
+    for one in &finished {
+        context.ui.warn(format_args!("the forgetting of {} was interrupted, and is now finished", moment(one.at)));
+    }
     let workspace = context.workspace(&home)?;
     let paths = context.all_beneath(&workspace, &args.paths)?;
     if paths.iter().any(Vec::is_empty) {
@@ -71,6 +75,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         true => workspace.plan_forget_everywhere(&paths),
         false => workspace.plan_forget(&paths),
     })?;
+    let is_it = |one: &&Finished| paths.iter().all(|path| one.forget.paths.contains(path));
+    if let Some(one) = finished.iter().find(is_it).filter(|_| plan.is_empty()) {
+        tell(context, &one.forget, &one.report)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     if plan.is_empty() {
         return Err(Failure::not_found("no snapshot holds any of these paths, and no run names one")
             .untouched()

@@ -17,9 +17,9 @@ use belay_session::store::Quiet;
 use belay_session::{AgentDeed, Consent, Heard, Home, Work, Workspace};
 use serde_json::Value;
 
-use crate::agents::Agent;
 use crate::agents::silence::{Silence, tampered};
-use crate::agents::word::{Concern, Said, understand};
+use crate::agents::word::{Concern, Said, is_garbled, understand};
+use crate::agents::{Agent, AgentName};
 use crate::commands::reside;
 use crate::context::{Context, recovery};
 use crate::error::{Failure, Result};
@@ -52,6 +52,7 @@ const PREVIEW_CHARS_MAX: usize = 160;
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The agent that calls
+    #[arg(value_parser = AgentName)]
     agent: Agent,
 
     /// The event, for agents that do not name it in what they say
@@ -192,6 +193,9 @@ impl Args {
         };
         let said: Value = serde_json::from_slice(&input)
             .map_err(|error| Failure::refused("the agent did not say JSON").because(&error))?;
+        if is_garbled(self.event.as_deref(), &said) {
+            return Err(Failure::refused("the agent did not say what happened: its JSON names no event"));
+        }
         Ok(understand(self.agent, self.event.as_deref(), &said))
     }
 }

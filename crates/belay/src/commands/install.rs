@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use similar::TextDiff;
 
-use crate::agents::Agent;
 use crate::agents::plan::{File, Ground, files, program_of, trace};
 use crate::agents::settings::{self, Edit};
 use crate::agents::silence::silence;
+use crate::agents::{Agent, AgentName};
 use crate::commands::doctor;
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 #[group(required = true, multiple = true)]
 pub(crate) struct Which {
     /// The agents
-    #[arg(value_name = "AGENT")]
+    #[arg(value_name = "AGENT", value_parser = AgentName)]
     pub(crate) agents: Vec<Agent>,
 
     /// All agents that are used here
@@ -84,7 +84,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         worktrees: args.worktrees,
         shell: args.shell,
     };
-    let mut failed = false;
+    let (mut failed, mut silent) = (false, false);
     let agents = args.which.agents(&home);
     if agents.is_empty() {
         context.ui.say(
@@ -101,12 +101,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             settings::install(file)
         };
         let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(edit).collect();
-        match edits.and_then(|edits| apply(context, agent, edits, args.dry_run)) {
-            Ok(true) if !args.dry_run && !args.no_probe => {
-                failed |= !probe(context, agent, &ground);
+        match edits.and_then(|edits| apply(context, agent, edits, args.dry_run, "everything is in place")) {
+            Ok(()) if !args.dry_run && !args.no_probe => {
+                match probe(context, agent, &ground) {
+                    Probed::Works => {}
+                    Probed::Silent => silent = true,
+                    Probed::Failed => failed = true,
+                }
                 connected.push(agent);
             }
-            Ok(_) => {}
+            Ok(()) => {}
             // One agent's settings must not keep another from being connected.
             Err(failure) => {
                 context.ui.fail(&failure);
@@ -117,7 +121,21 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if !connected.is_empty() && !context.ui.json && !context.ui.quiet {
         doctor::tell_of_the_rest(context)?;
     }
-    Ok(if failed { ExitCode::from(Kind::Refused.exit_code()) } else { ExitCode::SUCCESS })
+    Ok(match (failed, silent) {
+        (true, _) => ExitCode::from(Kind::Refused.exit_code()),
+        (_, true) => ExitCode::from(Kind::Incomplete.exit_code()),
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+/// What came of trying a hook out.
+enum Probed {
+    /// It works.
+    Works,
+    /// It works, and the agent will not run it.
+    Silent,
+    /// It does not work.
+    Failed,
 }
 
 impl Args {
@@ -159,13 +177,13 @@ pub(crate) fn program() -> Result<String> {
     own.into_os_string().into_string().map_err(|_| Failure::refused("the path of belay itself is not UTF-8"))
 }
 
-/// Carries the edits out, or only shows them; whether the agent is connected now.
-pub(crate) fn apply(context: &Context<'_>, agent: Agent, edits: Vec<Edit>, dry_run: bool) -> Result<bool> {
+/// Carries the edits out, or only shows them; `idle` is said if there are none.
+pub(crate) fn apply(context: &Context<'_>, agent: Agent, edits: Vec<Edit>, dry_run: bool, idle: &str) -> Result<()> {
     let name = agent.name();
     let edits: Vec<Edit> = edits.into_iter().filter(|edit| !edit.is_nothing()).collect();
     if edits.is_empty() {
-        context.ui.say(format_args!("{name}: nothing to do, everything is in place"));
-        return Ok(true);
+        context.ui.say(format_args!("{name}: nothing to do, {idle}"));
+        return Ok(());
     }
     // All or nothing: half a connection would look like one.
     if !dry_run {
@@ -184,7 +202,7 @@ pub(crate) fn apply(context: &Context<'_>, agent: Agent, edits: Vec<Edit>, dry_r
     if dry_run {
         context.ui.say("Nothing was changed (dry run).");
     }
-    Ok(true)
+    Ok(())
 }
 
 fn shown(edit: &Edit) -> String {
@@ -197,7 +215,7 @@ fn shown(edit: &Edit) -> String {
 }
 
 /// Fires a real event through the real program, in a world of its own, and looks whether a snapshot came of it.
-fn probe(context: &Context<'_>, agent: Agent, ground: &Ground<'_>) -> bool {
+fn probe(context: &Context<'_>, agent: Agent, ground: &Ground<'_>) -> Probed {
     let here = context.directory().unwrap_or_default();
     match try_out(agent) {
         Ok(took) => {
@@ -208,20 +226,26 @@ fn probe(context: &Context<'_>, agent: Agent, ground: &Ground<'_>) -> bool {
             let (name, took) = (agent.name(), quantity::took(took));
             match silence(agent, ground.home, ground.project.unwrap_or(&here)) {
                 Some(silence) if agent != Agent::Codex => {
-                    context.ui.warn(format_args!("{name}: a hook works, and will not be run: {}", silence.why));
-                    context.ui.hint(silence.advice);
+                    context.ui.warn(format_args!(
+                        "{name}: not protected: belay's hooks are in place and work, but will not be run: {}",
+                        silence.why
+                    ));
+                    context.ui.hint(format_args!("{}; `belay doctor` tells whether it worked", silence.advice));
+                    return Probed::Silent;
                 }
                 // Nobody can have trusted what was written a moment ago.
                 Some(silence) => {
-                    context.ui.say(format_args!("{name}: connected, a hook takes {took}; now {}", silence.advice))
+                    context.ui.say(format_args!("{name}: connected, a hook takes {took}"));
+                    context.ui.warn(format_args!("{name}: not protected yet: {}", silence.why));
+                    context.ui.hint(silence.advice);
                 }
                 None => context.ui.say(format_args!("{name}: connected, a hook takes {took}")),
             }
-            true
+            Probed::Works
         }
         Err(failure) => {
             context.ui.fail(&failure);
-            false
+            Probed::Failed
         }
     }
 }

@@ -134,7 +134,10 @@ pub(crate) fn extract(
         None => workspace.default_target()?,
     };
     let target = context.directory()?.join(to);
-    if fs::read_dir(&target).is_ok_and(|mut entries| entries.next().is_some()) {
+    // What one that was killed has left is cleared away.
+    let is_in_the_way =
+        |name: &std::ffi::OsStr| !name.as_encoded_bytes().starts_with(belay_session::EXTRACT_PREFIX.as_bytes());
+    if fs::read_dir(&target).is_ok_and(|entries| entries.flatten().any(|entry| is_in_the_way(&entry.file_name()))) {
         return Err(Failure::refused(format!("{} is not empty", view::path(to)))
             .untouched()
             .hint("name a directory that is empty or does not exist yet"));

@@ -169,6 +169,7 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let home = context.home()?;
     let workspace = context.workspace_or_new(&home, &directory, args.here)?;
+    workspace.check_history()?;
     let screen = if args.detach { Screen::none() } else { Screen::find() };
     let confinement = confinement(context, &args, &workspace, &directory)?;
     let plan = RunPlan {

@@ -258,7 +258,7 @@ fn more(out: &mut Out, all: usize, noun: &str) -> Result<()> {
     let dim = style::DIM;
     let more = all.saturating_sub(ROWS_MAX) as u64;
     if more > 0 {
-        writeln!(out, "{dim}and {} more{dim:#}", quantity::count(more, noun))?;
+        writeln!(out, "{dim}and {}{dim:#}", quantity::more(more, noun))?;
     }
     Ok(())
 }

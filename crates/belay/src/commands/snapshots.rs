@@ -66,14 +66,15 @@ struct ListArgs {
 
 /// Delete old snapshots by a rule, and give the space back
 ///
-/// Labelled, pre-run and safety snapshots go last. `belay gc` is not needed afterwards.
+/// Pre-run snapshots go by no rule unless snapshots.retention.delete_initial is set, labelled ones only by --budget, and there last.
+/// `belay gc` is not needed afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = PRUNE_EXAMPLES)]
 #[command(group = clap::ArgGroup::new("rule").required(true).args(["keep", "older_than", "budget"]))]
 struct PruneArgs {
-    /// Keep the N most worthwhile, delete the rest
+    /// Keep the N newest, a pre-run one among them, and delete the rest
     ///
-    /// The newest snapshot, a pre-run one, and what an undo, a redo or a run still needs stay in any case, with 0 too.
+    /// The newest snapshot, labelled and pre-run ones, and what an undo, a redo or a run still needs stay in any case, with 0 too.
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
 
@@ -169,11 +170,15 @@ fn list(context: &Context<'_>, workspace: &Workspace<'_>, args: &ListArgs) -> Re
     let timeline = workspace.timeline()?;
     let of_type = |snapshot: &&Snapshot| args.kind.as_deref().is_none_or(|kind| snapshot.kind.name() == kind);
     let mut shown: Vec<Snapshot> = timeline.snapshots().iter().filter(of_type).cloned().collect();
-    if context.ui.veils {
-        shown.iter_mut().for_each(|snapshot| (snapshot.bytes, snapshot.size_delta) = (0, 0));
-    }
     let hidden = args.limit.map_or(0, |limit| shown.len().saturating_sub(limit));
     shown.drain(..hidden);
+    if context.ui.veils {
+        for snapshot in &mut shown {
+            // One that is damaged stands in the list all the same.
+            let files = workspace.as_told(snapshot).map_or(0, |told| told.files);
+            (snapshot.files, snapshot.bytes, snapshot.size_delta) = (files, 0, 0);
+        }
+    }
     if context.ui.json {
         let snapshots: Vec<_> = shown.iter().map(view::snapshot_json).collect();
         let path = workspace.path().to_string_lossy();

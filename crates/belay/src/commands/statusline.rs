@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use belay_session::{Resident, Told, Want, Workspace};
+use belay_session::{Kind, Resident, Told, Want, Workspace};
 use serde_json::{Value, json};
 
 use crate::agents::Agent;
@@ -126,7 +126,7 @@ fn line(context: &Context<'_>, workspace: &Workspace<'_>, session: Option<&str>)
         return Ok(format!("{caution}●{caution:#} belay: files are being put back at this moment"));
     }
     if let Some(dead) = workspace.interrupted()?.first() {
-        let (kind, when) = (dead.kind.name(), quantity::age(dead.at, now));
+        let (kind, when) = (dead.kind.command(), quantity::age(dead.at, now));
         return Ok(format!(
             "{bad}●{bad:#} belay: a {kind} was interrupted {when}; the next hook or command finishes it"
         ));
@@ -169,7 +169,9 @@ fn line(context: &Context<'_>, workspace: &Workspace<'_>, session: Option<&str>)
     let Some(latest) = timeline.latest() else {
         return Ok(format!("{caution}●{caution:#} belay: no snapshot yet"));
     };
-    let turn = timeline.snapshots().iter().rev().find_map(|snapshot| snapshot.cause.turn);
+    // What was taken back is a snapshot that names its turn, too.
+    let turns = timeline.snapshots().iter().rev().filter(|snapshot| snapshot.kind == Kind::Turn);
+    let turn = turns.filter_map(|snapshot| snapshot.cause.turn).next();
     let turn = turn.map(|turn| format!(" · @turn-{turn}")).unwrap_or_default();
     let age = quantity::age(latest.created_at, now);
     let count = quantity::count(timeline.snapshots().len() as u64, "snapshot");

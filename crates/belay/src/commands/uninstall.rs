@@ -44,7 +44,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             settings::uninstall(file)
         };
         let edits: Result<Vec<Edit>> = files(agent, &ground).iter().map(edit).collect();
-        if let Err(failure) = edits.and_then(|edits| apply(context, agent, edits, args.dry_run)) {
+        let idle = "there is nothing of belay in its settings";
+        if let Err(failure) = edits.and_then(|edits| apply(context, agent, edits, args.dry_run, idle)) {
             context.ui.fail(&failure);
             failed = true;
         }

@@ -153,7 +153,15 @@ fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Resul
     }
     if repaired.snapshots_found > 0 {
         let found = count(repaired.snapshots_found, "snapshot");
-        writeln!(out, "Found again: {found}, under new ids and without labels; deleted ones may be among them.")?;
+        writeln!(out, "Found again: {found}, under new ids and without labels.")?;
+    }
+    if !repaired.unclaimed.is_empty() {
+        let found = count(repaired.unclaimed.len() as u64, "snapshot");
+        writeln!(out, "Found, and not certain whose: {found}, kept until they are deleted by id.")?;
+        for snapshot in &repaired.unclaimed {
+            let (files, bytes) = (count(snapshot.files, "file"), size(snapshot.bytes));
+            writeln!(out, "  {}  {files}, {bytes}: `belay ls {0}`, `belay rollback {0} --to DIR`", snapshot.id)?;
+        }
     }
     if repaired.records_dropped > 0 {
         writeln!(out, "Set aside: {} that cannot be read.", count(repaired.records_dropped, "record"))?;
@@ -196,6 +204,7 @@ fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> 
             "lost": repaired.lost.iter().map(|hash| hash.to_hex()).collect::<Vec<_>>(),
             "records_restored": repaired.records_restored,
             "snapshots_found": repaired.snapshots_found,
+            "unclaimed": view::snapshots_json(&repaired.unclaimed),
             "records_dropped": repaired.records_dropped,
         })),
     })

@@ -66,6 +66,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             context.ui.say(format_args!("{} is watched already by {}.", view::path(workspace.path()), running.id));
             continue;
         }
+        workspace.check_history()?;
         let record = workspace.create_run(&RunPlan::default())?;
         let mut client = supervised(&record, true, true)?;
         clients.lock().expect("no holder panics").push(client.another().map_err(cannot)?);

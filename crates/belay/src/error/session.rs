@@ -8,6 +8,7 @@ use belay_session::journal::Error as JournalError;
 use belay_session::store::Error as StoreError;
 
 use super::{FIND, Failure, Kind, NOT_YOURS};
+use crate::revert::as_before;
 
 const LIST: &str = "`belay snapshots` lists them";
 /// What to do about files of belay's own that are somebody else's.
@@ -158,6 +159,12 @@ fn advise(failure: Failure, error: &Error) -> Failure {
         }
         Error::UnknownCommand { count, .. } => {
             failure.hint(format!("its commands are numbered from 1 to {count}; `belay log` shows them"))
+        }
+        Error::NothingChanged { before: Some(before), removed, .. } if !removed.is_empty() => {
+            let paths: Vec<&[u8]> = removed.iter().map(Vec::as_slice).collect();
+            failure
+                .hint("files were removed while it ran, and nobody saw by whom; `belay log` lists them")
+                .hint(as_before(before, &paths))
         }
         Error::NothingChanged { unknown: 1.., step: Some(step), .. } => failure
             .hint("there are changes in this run that could be given to no command; `belay log` lists them")

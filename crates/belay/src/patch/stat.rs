@@ -1,7 +1,10 @@
 //! Differences counted: a line for each path, with as many signs as lines changed, and a sum.
 
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
-use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
+use std::thread::{Scope, ScopedJoinHandle};
 
 use anstyle::Style;
 use belay_session::store::{Change, Changes, Entry, FileType, Kind};
@@ -19,14 +22,20 @@ const NAME_WIDTH_MAX: usize = 60;
 /// Signs in the widest line.
 const SIGNS_MAX: u64 = 40;
 
-enum Weight {
+pub(crate) enum Weight {
     Lines { added: u64, removed: u64 },
     Note(String),
 }
 
-/// Writes the table and the sum of what changed.
-pub(crate) fn write(out: &mut dyn Write, comparison: &Comparison<'_>, changes: &Changes) -> Result<()> {
-    let weights = weigh_all(comparison, changes)?;
+/// Writes the table and the sum of what changed: of `all` paths, as everywhere, though not each has a line of its own.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    comparison: &Comparison<'_>,
+    changes: &Changes,
+    weighed: Weighed,
+    all: usize,
+) -> Result<()> {
+    let weights = weigh_all(comparison, changes, weighed)?;
     let widths = changes.iter().map(|change| Line::from(&change).name().width());
     let width = widths.filter(|width| *width <= NAME_WIDTH_MAX).max().unwrap_or(0);
     let most = weights.iter().map(Weight::lines).max().unwrap_or(0);
@@ -37,9 +46,13 @@ pub(crate) fn write(out: &mut dyn Write, comparison: &Comparison<'_>, changes: &
         Weight::Lines { added: a, removed: r } => (added + a, removed + r),
         Weight::Note(_) => (added, removed),
     });
-    let paths = count(weights.len() as u64, "path");
+    let paths = count(all as u64, "path");
+    let unnamed = match all.saturating_sub(weights.len()) {
+        0 => String::new(),
+        folded => format!(" ({folded} not listed: directories, or parts of a repository)"),
+    };
     let (insertions, deletions) = (count(added, "line"), count(removed, "line"));
-    Ok(writeln!(out, "{paths} changed, {insertions} added, {deletions} removed")?)
+    Ok(writeln!(out, "{paths} changed{unnamed}, {insertions} added, {deletions} removed")?)
 }
 
 impl Weight {
@@ -53,25 +66,119 @@ impl Weight {
 
 /// Of more paths than this none waits for a table on a screen, and a second thread's memory is more than it is worth.
 const FEW: usize = 4096;
+/// So many paths are weighed while others are still looked for.
+const AHEAD_MAX: usize = 64;
 
-/// Weighs them, by two threads if they are few, because the time goes into unpacking what each one held.
-fn weigh_all(comparison: &Comparison<'_>, changes: &Changes) -> Result<Vec<Weight>> {
-    // What the trees were compared by is not needed to read files.
-    comparison.workspace.home().store().forget_kept();
-    let all = |part: Range<usize>| part.map(|at| weigh(comparison, &changes.get(at))).collect::<Result<Vec<_>>>();
-    let (first, second) = (0..changes.len() / 2, changes.len() / 2..changes.len());
-    if first.is_empty() {
-        return all(second);
+/// Paths that were weighed before all were known.
+#[derive(Default)]
+pub(crate) struct Weighed(HashMap<Vec<u8>, Weight>);
+
+/// Weighs the first paths while others are still looked for, because the time goes into unpacking what each one held.
+pub(crate) struct Ahead<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    comparison: &'env Comparison<'env>,
+    queue: &'env Queue,
+    seen: usize,
+    other: Option<ScopedJoinHandle<'scope, Weighed>>,
+}
+
+/// What is still to be weighed, and whether there may come more.
+#[derive(Default)]
+pub(crate) struct Queue {
+    waiting: Mutex<(VecDeque<Change>, bool)>,
+    bell: Condvar,
+}
+
+impl Queue {
+    /// The next one; waits for it unless there will be none.
+    fn next(&self) -> Option<Change> {
+        let mut waiting = self.waiting.lock().expect("no holder panics");
+        loop {
+            match waiting.0.pop_front() {
+                None if !waiting.1 => waiting = self.bell.wait(waiting).expect("no holder panics"),
+                next => return next,
+            }
+        }
     }
-    if changes.len() > FEW {
-        return all(0..changes.len());
+
+    fn close(&self) {
+        self.waiting.lock().expect("no holder panics").1 = true;
+        self.bell.notify_all();
     }
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| all(second));
-        let mut weights = all(first)?;
-        weights.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-        Ok(weights)
-    })
+
+    /// Weighs what there is; what cannot be read is left for whoever needs it to fail by.
+    fn work(&self, comparison: &Comparison<'_>) -> Weighed {
+        let mut weighed = Weighed::default();
+        while let Some(change) = self.next() {
+            if let Ok(weight) = weigh(comparison, &change) {
+                weighed.0.insert(change.path, weight);
+            }
+        }
+        weighed
+    }
+}
+
+impl<'scope, 'env> Ahead<'scope, 'env> {
+    pub(crate) fn new(
+        scope: &'scope Scope<'scope, 'env>,
+        comparison: &'env Comparison<'env>,
+        queue: &'env Queue,
+    ) -> Ahead<'scope, 'env> {
+        Ahead { scope, comparison, queue, seen: 0, other: None }
+    }
+
+    /// Takes one more path, unless there are many.
+    pub(crate) fn see(&mut self, change: &Change) {
+        self.seen += 1;
+        if self.seen > AHEAD_MAX {
+            return;
+        }
+        self.queue.waiting.lock().expect("no holder panics").0.push_back(change.clone());
+        self.queue.bell.notify_one();
+        let (queue, comparison) = (self.queue, self.comparison);
+        self.other.get_or_insert_with(|| self.scope.spawn(move || queue.work(comparison)));
+    }
+
+    /// Lends a hand with what is left, and returns all that was weighed.
+    pub(crate) fn finish(self) -> Weighed {
+        self.queue.close();
+        let Some(other) = self.other else { return Weighed::default() };
+        let mut weighed = self.queue.work(self.comparison);
+        weighed.0.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).0);
+        weighed
+    }
+}
+
+/// Weighs those that are not yet weighed, by two threads if they are few.
+fn weigh_all(comparison: &Comparison<'_>, changes: &Changes, mut weighed: Weighed) -> Result<Vec<Weight>> {
+    if changes.len() > AHEAD_MAX {
+        // What the trees were compared by is not needed to read files.
+        comparison.workspace.home().store().forget_kept();
+    }
+    let mut weights: Vec<Option<Weight>> = changes.iter().map(|change| weighed.0.remove(&change.path)).collect();
+    let left: Vec<usize> = (0..weights.len()).filter(|at| weights[*at].is_none()).collect();
+    let taken = AtomicUsize::new(0);
+    // One begins at the front and the other at the back: neighbours lie in one block.
+    let part = |from_back: bool| -> Result<Vec<(usize, Weight)>> {
+        let mut mine = Vec::new();
+        while taken.fetch_add(1, Ordering::Relaxed) < left.len() {
+            let at = left[if from_back { left.len() - 1 - mine.len() } else { mine.len() }];
+            mine.push((at, weigh(comparison, &changes.get(at))?));
+        }
+        Ok(mine)
+    };
+    let found = if left.len() < 2 || left.len() > FEW {
+        part(false)?
+    } else {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| part(true));
+            let mut mine = part(false)?;
+            mine.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+            Ok::<_, crate::error::Failure>(mine)
+        })?
+    };
+    found.into_iter().for_each(|(at, weight)| weights[at] = Some(weight));
+    Ok(weights.into_iter().map(|weight| weight.expect("each was weighed")).collect())
 }
 
 fn weigh(comparison: &Comparison<'_>, change: &Change) -> Result<Weight> {

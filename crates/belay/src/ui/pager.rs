@@ -100,7 +100,7 @@ fn veil(value: &mut Value) {
         Value::Array(values) => values.iter_mut().for_each(veil),
         Value::Object(object) => {
             if ["root", "manifest", "size_delta"].iter().all(|key| object.contains_key(*key)) {
-                ["root", "manifest", "size_delta", "bytes"].iter().for_each(|key| drop(object.remove(*key)));
+                ["root", "manifest", "size_delta", "bytes", "files"].iter().for_each(|key| drop(object.remove(*key)));
             }
             // A store that holds some content already does not grow when somebody who guesses it writes it.
             object.remove("budget");

@@ -45,10 +45,20 @@ pub(crate) fn count(number: u64, noun: &str) -> String {
         _ if number == 1 => return format!("1 {noun}"),
         "directory" => "directories".to_owned(),
         "entry" => "entries".to_owned(),
+        "property" => "properties".to_owned(),
         "process" => "processes".to_owned(),
         _ => format!("{noun}s"),
     };
     format!("{} {plural}", grouped(number))
+}
+
+/// `1 more file`, `2 more files`.
+pub(crate) fn more(number: u64, noun: &str) -> String {
+    let counted = count(number, noun);
+    match counted.split_once(' ') {
+        Some((number, nouns)) => format!("{number} more {nouns}"),
+        None => counted,
+    }
 }
 
 /// What so many things are called when they are spoken of again.

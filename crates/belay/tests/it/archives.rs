@@ -60,6 +60,21 @@ fn a_directory_is_a_target_and_a_source() {
 }
 
 #[test]
+fn a_directory_that_a_killed_export_began_is_written_by_the_next() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n").file("dir/b.txt", "two\n");
+    world.ok(&["snapshot", "--label", "first"]);
+    let there = world.workspace.outside().join("there");
+    std::fs::create_dir_all(there.join(".belay-extract-1/dir")).unwrap();
+    std::fs::write(there.join(".belay-extract-0"), "half").unwrap();
+    world.ok(&["export", "first", "../outside/there"]);
+    belay_testkit::assert_same_tree(world.workspace.path(), &there, belay_testkit::Ignore::default());
+    std::fs::write(there.join(".belay-extract-0"), "half").unwrap();
+    let refused = world.belay(&["export", "first", "../outside/there"]);
+    assert!(refused.to_string().contains("there is not empty"), "{refused}");
+}
+
+#[test]
 fn what_cannot_be_imported_is_named() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n").file("../outside/text", "no archive\n");

@@ -51,7 +51,7 @@ fn one_command_is_taken_back_and_the_rest_stays() {
     assert!(world.has("made") && !world.has("doomed"));
     let plan = world.json(&["rollback", "@pre-run", "--dry-run"]);
     assert_eq!(plan["newer"], Value::Array(Vec::new()), "belay is nobody else");
-    assert!(world.ok(&["changes"]).contains("belay revert"));
+    assert!(world.ok(&["changes"]).contains("belay undo"));
     world.ok(&["undo", "-y"]);
     assert_eq!(world.read("a"), "X\n2\n3\n4\nfive\n");
 }
@@ -184,5 +184,33 @@ fn a_snapshot_that_was_taken_while_a_command_ran_does_not_hide_what_it_removed()
             return belay_testkit::skip("who removed a file at a command's edge is a guess without root");
         }
         assert_eq!(back, 150, "round {round}");
+    }
+}
+
+#[test]
+fn a_repository_that_a_command_removed_comes_back_or_the_way_to_have_it_is_named() {
+    let scripts = [
+        "echo x >> a; rm -rf .git; echo y >> a",
+        "echo x >> a; git add a; rm -rf .git; ls",
+        "(sleep 0.002; echo x > z) & rm -rf .git; wait",
+    ];
+    for script in scripts.into_iter().cycle().take(9) {
+        let mut world = World::new();
+        world.workspace.file("a", "1\n");
+        belay_testkit::repository(world.workspace.path());
+        let head = world.read(".git/refs/heads/main");
+        world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", script]);
+        assert!(!world.has(".git"));
+        let sql = "SELECT number FROM exec_events WHERE command = 'rm' OR command LIKE '%/rm'";
+        let found = world.ok(&["sql", "@latest", sql, "--csv"]);
+        let number = found.lines().nth(1).expect("the command is in the record").to_owned();
+        let undone = world.belay(&["undo", "--command", &number, "-y"]);
+        if !world.has(".git") {
+            assert!(script.contains('&'), "nobody else was there\n{undone}");
+            assert!(undone.stderr.contains("`belay restore snap_") && undone.stderr.contains(" .git`"), "{undone}");
+            world.ok(&["restore", "@pre-run", ".git", "-y"]);
+        }
+        assert_eq!(world.read(".git/refs/heads/main"), head, "{undone}");
+        assert!(!undone.stderr.contains("use git"), "{undone}");
     }
 }

@@ -102,7 +102,7 @@ fn numbers_and_names() {
      main.rs  | 2 +-
      new/deep.txt | 1 + new
      run.sh  | mode 0644 → 0755
-    10 paths changed, 3 lines added, 3 lines removed
+    11 paths changed (1 not listed: directories, or parts of a repository), 3 lines added, 3 lines removed
     ");
     assert_snapshot!(world.belay(&["diff", "--name-only"]), @"
     exit 0
@@ -124,6 +124,25 @@ fn numbers_and_names() {
     main.rs
     new/deep.txt
     ");
+}
+
+#[test]
+fn many_paths_are_counted_as_few_are() {
+    let mut world = World::new();
+    for number in 0..150 {
+        world.workspace.file(format!("{number:03}.txt"), "the same\nold\n");
+    }
+    world.snapshot();
+    for number in 0..150 {
+        world.workspace.file(format!("{number:03}.txt"), "the same\n".to_owned() + &"new\n".repeat(number % 3));
+    }
+    let told = world.ok(&["diff", "--stat"]);
+    let lines: Vec<&str> = told.lines().collect();
+    for (number, line) in lines[..150].iter().enumerate() {
+        let signs = ["1 -", "2 +-", "3 ++-"][number % 3];
+        assert_eq!(*line, format!(" {number:03}.txt | {signs}"));
+    }
+    assert_eq!(lines[150..], ["150 paths changed, 150 lines added, 150 lines removed"]);
 }
 
 #[test]
@@ -242,7 +261,7 @@ fn a_repository_that_is_gone_is_one_line_unless_each_file_is_asked_for() {
     --- stdout
      .git/ | gone, 2 files, [SIZE]
      a.txt | 2 +-
-    2 paths changed, 1 line added, 1 line removed
+    6 paths changed (4 not listed: directories, or parts of a repository), 1 line added, 1 line removed
     ");
     assert_eq!(world.ok(&["diff", "--name-only"]), ".git/\na.txt\n");
     assert_eq!(world.ok(&["diff", "--name-only", "--all"]), ".git/HEAD\n.git/objects/aa/bb\na.txt\n");

@@ -71,6 +71,8 @@ fn what_is_discarded_is_gone_but_captured() {
     assert!(refused.stderr.contains("-y") && refused.stderr.contains("belay review"), "{refused}");
     assert_eq!(world.belay(&["review", "--none"]).code, 4);
     assert_eq!(world.belay(&["review"]).code, 0, "it is still there");
+    let nothing = world.belay(&["rollback", "@latest", "--dry-run"]);
+    assert!(nothing.stdout.contains("Nothing to do"), "the workspace was never as the run left it: {nothing}");
     let discarded = world.json(&["discard", "-y"]);
     let snapshot = discarded["snapshot"].as_str().expect("it was captured").to_owned();
     assert_eq!(world.read("code"), "before");
@@ -92,6 +94,38 @@ fn directories_come_with_nothing_in_them() {
     world.ok(&["run", "-q", "--fork", "a", "--", "mkdir", "-p", "four/five"]);
     world.ok(&["pick", "a", "-y"]);
     assert!(world.has("four/five"));
+}
+
+#[test]
+fn a_directory_that_was_shut_is_applied_once_and_undone() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = ephemeral(
+        "mkdir shut; echo x > shut/x; mkdir shut/in; echo y > shut/in/y; chmod 000 shut/in shut; echo after > code",
+    );
+    world.ok(&["review", "--all", "-y"]);
+    assert_eq!(world.read("code"), "after\n");
+    let again = world.belay(&["review", "--all", "-y"]);
+    assert_eq!((again.code, again.stderr.contains("conflict")), (0, false), "{again}");
+    let mode = |world: &World, path: &str| {
+        use std::os::unix::fs::PermissionsExt;
+        std::fs::metadata(world.workspace.join(path)).unwrap().permissions().mode() & 0o777
+    };
+    assert_eq!(mode(&world, "shut"), 0);
+    let undone = world.belay(&["undo", "-y"]);
+    assert_eq!(world.read("code"), "before", "{undone}");
+    if !belay_testkit::is_root() {
+        // Nobody could read it when it was captured, so that it stays and is named.
+        assert!(format!("{}{}", undone.stdout, undone.stderr).contains("shut"), "{undone}");
+        world.workspace.mode("shut", 0o755).mode("shut/in", 0o755);
+        return;
+    }
+    assert!(!world.has("shut"), "{undone}");
+    world.ok(&["redo", "-y"]);
+    assert_eq!(mode(&world, "shut"), 0);
+    world.workspace.mode("shut", 0o755).mode("shut/in", 0o755);
+    assert_eq!((world.read("shut/x").as_str(), world.read("shut/in/y").as_str()), ("x\n", "y\n"));
 }
 
 #[test]

@@ -51,6 +51,54 @@ fn a_secret_is_erased_from_every_snapshot_with_proof() {
     assert_eq!(world.belay(&["forget", ".", "-y"]).code, 4, "the whole workspace cannot be forgotten");
 }
 
+/// `belay forget` that was killed when the snapshots were rewritten and nothing was freed yet.
+fn killed_forgetting(world: &World, path: &str) {
+    // Whoever takes a snapshot holds this lock, and what is freed waits for it.
+    let lock = std::fs::File::options().read(true).append(true).open(world.workspace.home().join("store/lock"));
+    let lock = lock.expect("a store has a lock");
+    lock.lock_shared().expect("nobody holds it alone");
+    let mut forgetting = world.command(&["forget", path, "-y"]).spawn().expect("belay starts");
+    let timelines = || {
+        let dirs = std::fs::read_dir(world.workspace.home().join("workspaces")).expect("workspaces").flatten();
+        let texts = dirs.filter_map(|dir| std::fs::read(dir.path().join("timeline")).ok());
+        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect::<String>()
+    };
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while !timelines().contains("\"forget\"") {
+        assert!(std::time::Instant::now() < until, "the snapshots are not rewritten");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    forgetting.kill().expect("it waits");
+    forgetting.wait().expect("it was killed");
+}
+
+#[test]
+fn a_forgetting_that_was_killed_is_finished_by_the_next_one_with_its_proof() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n").file("id_rsa", "PRIVATE KEY 6f1c\n");
+    world.snapshot();
+    world.ok(&["snapshots"]);
+    killed_forgetting(&world, "id_rsa");
+    let ran = world.belay(&["forget", "id_rsa", "-y"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(ran.stderr.contains("was interrupted, and is now finished"), "{ran}");
+    assert!(ran.stdout.contains("looked for each and found none: 1 object"), "{ran}");
+    assert_eq!(world.belay(&["forget", "id_rsa", "-y"]).code, 3, "there is nothing left to do");
+}
+
+#[test]
+fn a_forgetting_that_was_killed_is_finished_by_any_other_command_and_told() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n").file("id_rsa", "PRIVATE KEY 6f1c\n");
+    world.snapshot();
+    killed_forgetting(&world, "id_rsa");
+    let ran = world.belay(&["snapshots"]);
+    assert!(ran.code == 0 && ran.stderr.contains("the forgetting of id_rsa"), "{ran}");
+    assert!(ran.stderr.contains("is now finished: 1 object gone from the store"), "{ran}");
+    assert_eq!(world.belay(&["snapshots"]).stderr, "", "it is told once");
+    assert!(world.ok(&["gc"]).contains("Nothing to free"));
+}
+
 #[test]
 fn what_was_forgotten_and_is_still_there_is_not_called_protected() {
     let mut world = World::new();

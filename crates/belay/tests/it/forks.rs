@@ -28,6 +28,21 @@ fn in_fork(world: &mut World, fork: &str, script: &str) -> String {
 }
 
 #[test]
+fn a_fork_that_was_removed_is_not_where_the_workspace_goes_back_to() {
+    let Some(mut world) = world() else { return };
+    world.snapshot();
+    world.ok(&["fork", "alpha"]);
+    in_fork(&mut world, "alpha", "rm -r dir; echo other > text");
+    world.ok(&["forks", "rm", "-y", "alpha"]);
+    let nothing = world.belay(&["rollback", "-y"]);
+    assert!(nothing.stderr.contains("Nothing to do"), "{nothing}");
+    world.workspace.file("text", "typo");
+    world.ok(&["restore", "-y", "text"]);
+    assert_eq!(world.read("text"), LINES);
+    assert_eq!(world.read("dir/inner"), "i");
+}
+
+#[test]
 fn three_agents_side_by_side_and_the_third_conflicts() {
     let Some(mut world) = world() else { return };
     let before = world.workspace.walk();

@@ -88,6 +88,9 @@ fn what_is_hidden_is_not_shown_by_a_snapshot_either() {
     assert!(!ran.stdout.contains("SECRET") && !ran.stdout.contains(".env"), "{ran}");
     let ran = inside(&mut world, &["-q", "--hide", "a"], "belay diff before");
     assert!(ran.code == 4 && ran.stdout.is_empty(), "{ran}");
+    let ran = inside(&mut world, &["-q", "--hide", "a"], "belay log --json");
+    let line = ran.stdout.lines().find(|line| line.contains("\"event\":\"snapshot\"")).expect("the one before it");
+    assert!(!line.contains("\"root\"") && !line.contains("\"files\"") && !line.contains("bytes"), "{ran}");
     // However the path is written that hides it.
     let profiles = world.workspace.home().join("profiles");
     std::fs::create_dir_all(&profiles).unwrap();

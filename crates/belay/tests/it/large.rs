@@ -45,6 +45,30 @@ fn assert_files_accounted_for(world: &mut World) {
     assert!(unknown.is_empty(), "no event tells of {unknown:?}");
 }
 
+/// Each file that is beneath a directory now was changed there, or came there with a directory that was renamed.
+fn assert_each_file_is_in_the_record(world: &mut World, dir: &str) {
+    let log = world.json(&["log"]);
+    let changes = log.as_array().expect("several events").iter().filter(|event| event["event"] == "file");
+    let (mut told, mut moved) = (BTreeSet::new(), BTreeSet::new());
+    for change in changes {
+        let text = |key: &str| change[key].as_str().map(str::to_owned);
+        told.extend(text("path"));
+        if let Some(to) = text("to") {
+            moved.insert(to.clone());
+            told.insert(to);
+        }
+    }
+    let base = world.workspace.path().to_owned();
+    let files: Vec<String> = walk(&base.join(dir))
+        .iter()
+        .map(|path| path.strip_prefix(&base).expect("it is beneath").to_str().expect("plain names").to_owned())
+        .collect();
+    let came_along =
+        |file: &str| Path::new(file).ancestors().skip(1).any(|above| moved.contains(&*above.to_string_lossy()));
+    let unknown: Vec<&String> = files.iter().filter(|file| !told.contains(*file) && !came_along(file)).collect();
+    assert!(!files.is_empty() && unknown.is_empty(), "no event tells of {unknown:?}");
+}
+
 fn is_there(program: &str) -> bool {
     let there = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     let is_there = there.is_ok_and(|status| status.success());
@@ -201,6 +225,7 @@ fn a_build_by_cargo_is_recorded_and_its_outputs_are_known_to_be_regenerable() {
     let of =
         |name: &str| programs.iter().filter(|(program, _)| program.contains(name)).map(|(_, count)| count).sum::<u64>();
     assert!(of("cargo") >= 1 && of("rustc") >= 1, "{programs:?}");
+    assert_each_file_is_in_the_record(&mut world, "target");
     let builds = number(&mut world, "SELECT count(*) FROM snapshot_events WHERE kind = 'build'");
     assert_eq!(builds, 1, "the build is one trigger");
 }

@@ -15,6 +15,7 @@ mod erasing;
 mod forks;
 mod full_disk;
 mod gate;
+mod git_led;
 mod git_refs;
 mod hard_links;
 mod held;

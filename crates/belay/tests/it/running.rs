@@ -72,7 +72,7 @@ fn the_end_of_a_run_tells_how_it_ended_and_who_did_what() {
     let script = "for i in 1 2 3 4 5 6 7; do touch file$i; done; exit 3";
     let ran = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", script]);
     assert!(ran.stderr.contains("ended with exit code 3: 8 commands"), "{ran}");
-    assert!(ran.stderr.contains("#2 touch file1") && ran.stderr.contains("and 2 commands more"), "{ran}");
+    assert!(ran.stderr.contains("#2 touch file1") && ran.stderr.contains("and 2 more commands"), "{ran}");
     let ran = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", "kill -SEGV $$"]);
     assert!(ran.stderr.contains("was killed by signal 11"), "{ran}");
 }

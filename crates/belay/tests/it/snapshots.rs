@@ -231,6 +231,31 @@ fn pruning_keeps_what_it_says_and_asks_first() {
 }
 
 #[test]
+fn a_prune_tells_labels_and_takes_none_that_has_one() {
+    let mut world = World::new();
+    for number in 0..4 {
+        world.workspace.file("notes.txt", format!("{number}\n").repeat(100));
+        if number == 1 {
+            world.ok(&["snapshot", "--label", "before-refactor"])
+        } else {
+            world.snapshot()
+        };
+    }
+    world.ok(&["snapshots"]);
+    assert_snapshot!(world.belay(&["snapshots", "prune", "--keep", "1", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    Keeping: snap_000004, snap_000002 (before-refactor)
+    Would delete: snap_000001, snap_000003 (2 snapshots, about [SIZE])
+    ");
+    assert_snapshot!(world.belay(&["snapshots", "delete", "before-refactor", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    Would delete: snap_000002 (before-refactor) (1 snapshot, about [SIZE])
+    ");
+}
+
+#[test]
 fn snapshots_are_deleted_by_name() {
     let mut world = World::new();
     world.workspace.file("notes.txt", "one\n");

@@ -140,3 +140,47 @@ fn largest(directory: &Path) -> Option<PathBuf> {
         .filter_map(|path| if path.is_dir() { largest(&path) } else { Some(path) })
         .max_by_key(|path| fs::metadata(path).map(|meta| meta.len()).unwrap_or(0))
 }
+
+/// The timeline and its spare are gone, as a person would see it from inside the workspace.
+fn world_without_timeline() -> World {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    world.snapshot();
+    let id = world.json(&["workspaces"])["workspaces"][0]["id"].as_str().expect("an id").to_owned();
+    let home = world.workspace.home();
+    std::fs::remove_file(home.join("workspaces").join(&id).join("timeline")).expect("a timeline");
+    std::fs::remove_file(home.join("spares").join(&id)).expect("a spare");
+    world
+}
+
+#[test]
+fn a_lost_timeline_is_told_by_doctor_and_by_run_and_repaired_from_inside_the_workspace() {
+    let mut world = world_without_timeline();
+    let doctor = world.belay(&["doctor"]);
+    let line = doctor.stdout.lines().find(|line| line.starts_with("store")).expect("a line about the store");
+    assert!(line.contains("there was a timeline, and it is missing or empty"), "{doctor}");
+    assert!(doctor.code == 1 && doctor.stderr.contains("belay verify --repair"), "{doctor}");
+    let run = world.belay(&["run", "--isolation", "none", "--", "true"]);
+    assert!(run.code == 125 && run.stderr.contains("belay verify --repair"), "{run}");
+    let watch = world.belay(&["watch"]);
+    assert!(watch.code != 0 && watch.stderr.contains("belay verify --repair"), "{watch}");
+    let repaired = world.belay(&["verify", "--repair"]);
+    assert!(repaired.code == 0 && repaired.stdout.contains("Found again: 1 snapshot"), "{repaired}");
+    assert_eq!(world.ok(&["cat", "@latest", "notes.txt"]), "one\n");
+}
+
+#[test]
+fn what_is_found_and_belongs_to_no_workspace_for_certain_is_offered_by_its_id() {
+    let mut world = world_without_timeline();
+    world.workspace.remove("notes.txt").file("other.txt", "two\n");
+    let repaired = world.belay(&["verify", "--repair"]);
+    assert!(repaired.code == 0 && repaired.stdout.contains("Found, and not certain whose: 1 snapshot"), "{repaired}");
+    let line = repaired.raw().lines().find(|line| line.contains("belay ls snap_")).expect("its id").to_owned();
+    let id = line.split_whitespace().next().expect("its id").to_owned();
+    assert!(!world.belay(&["snapshots"]).stdout.contains("snap_"), "it is filed nowhere");
+    world.ok(&["gc"]);
+    assert_eq!(world.ok(&["cat", &id, "notes.txt"]), "one\n");
+    world.ok(&["rollback", &id, "--to", "../out"]);
+    world.ok(&["snapshots", "delete", &id, "-y"]);
+    assert_eq!(world.belay(&["cat", &id, "notes.txt"]).code, 3);
+}

@@ -38,6 +38,7 @@ pub(super) fn print(
     style: Style,
 ) -> Result<()> {
     let mut out = context.ui.out();
+    let is_veiled = context.guard().is_some_and(|guard| guard.hides());
     let mut seq = 0;
     let mut rewound = HashSet::new();
     loop {
@@ -50,7 +51,7 @@ pub(super) fn print(
                 rewound.insert(told.from.clone());
             }
             if scope.takes(&entry.event) {
-                put(&mut out, entry, style.json)?;
+                put(&mut out, entry, style.json, is_veiled)?;
             }
         }
         let ended = entries.iter().any(|entry| matches!(entry.event.what, What::RunEnded(_)));
@@ -81,13 +82,19 @@ fn put_alone(out: &mut Out, event: &Event, json: bool) -> Result<()> {
     if json { out.json(event) } else { Ok(line(out, event)?) }
 }
 
-fn put(out: &mut Out, entry: &Entry, json: bool) -> Result<()> {
+/// What a snapshot holds is not told to whom some of it is hidden.
+const OF_EVERYTHING: [&str; 3] = ["files", "stored_bytes", "root"];
+
+fn put(out: &mut Out, entry: &Entry, json: bool, is_veiled: bool) -> Result<()> {
     if !json {
         return Ok(line(out, &entry.event)?);
     }
     let mut value = serde_json::to_value(&entry.event).expect("an event has text keys only");
     if let Value::Object(object) = &mut value {
         object.insert("seq".to_owned(), entry.seq.into());
+        if is_veiled && matches!(entry.event.what, What::Snapshot(_)) {
+            object.retain(|key, _| !OF_EVERYTHING.contains(&key.as_str()));
+        }
     }
     out.json(&value)
 }
@@ -123,6 +130,10 @@ pub(super) fn note(what: &What) -> Option<String> {
     let text = |text: &str| printable(text.as_bytes());
     match what {
         What::Snapshot(taken) => Some(match (&taken.snapshot, &taken.failed) {
+            // A turn in which nothing changed at last ends with a snapshot that is there already.
+            (Some(id), _) if taken.kind == "final" && taken.took_us == 0 => {
+                format!("the turn ended, as in {}", text(id))
+            }
             (Some(id), _) => {
                 let took = quantity::took(Duration::from_micros(taken.took_us));
                 let name = taken.name.as_ref().map(|name| format!(" ({})", text(name))).unwrap_or_default();
@@ -142,7 +153,7 @@ pub(super) fn note(what: &What) -> Option<String> {
         }),
         What::Rewound(rewound) => Some(format!(
             "{} to {}: {} (before it: {})",
-            text(&rewound.kind),
+            if rewound.kind == "revert" { "undo of a step".to_owned() } else { text(&rewound.kind) },
             text(&rewound.to),
             quantity::count(rewound.changed, "path"),
             text(&rewound.from)
@@ -166,8 +177,11 @@ pub(super) fn note(what: &What) -> Option<String> {
             Some(format!("`belay forget` erased words of {}", quantity::count(erased.events.len() as u64, "event")))
         }
         What::RunEnded(ended) => {
-            let because = ended.because.as_ref().map(|why| format!(" ({})", text(why))).unwrap_or_default();
+            let is_stopped = ended.ended.is_none() && ended.because.as_deref() == Some("stopped");
+            let because = ended.because.as_ref().filter(|_| !is_stopped);
+            let because = because.map(|why| format!(" ({})", text(why))).unwrap_or_default();
             let end = match ended.ended {
+                None if is_stopped => "stopped".to_owned(),
                 None => "its end was not seen".to_owned(),
                 Some(Ended::Code(code)) => format!("exit code {code}"),
                 other => past::end(other),

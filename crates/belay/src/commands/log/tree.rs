@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 use std::time::Duration;
 
-use belay_session::event::{Degraded, Denied, Ended, Event, Raw, What};
+use belay_session::event::{Action, At, Degraded, Denied, Ended, Event, Raw, What};
 use belay_session::journal::{Command, Reader};
-use belay_session::{Home, RunRecord};
+use belay_session::{Gap, Gaps, Home, RunRecord};
 
 use super::deeds::Deeds;
 use super::{Args, Scope, follow};
@@ -14,6 +14,7 @@ use crate::commands::runs;
 use crate::context::Context;
 use crate::error::Result;
 use crate::past;
+use crate::ui::escape::printable;
 use crate::ui::{Out, quantity, style, width};
 
 /// Files of a command that are shown unless all are wanted.
@@ -28,6 +29,8 @@ const LATE_MIN: Duration = Duration::from_millis(100);
 const HEAD_COLUMNS: usize = 36;
 /// Columns that a command's number and end may take.
 const AROUND_COMMAND: usize = 24;
+/// Columns that the snapshot of a turn takes before what was asked for.
+const AROUND_TURN: usize = 48;
 
 /// Prints the tree.
 pub(super) fn print(
@@ -39,8 +42,11 @@ pub(super) fn print(
     scope: &Scope,
 ) -> Result<()> {
     let at_start = run.protection.as_ref().filter(|_| !args.all).map(|protection| protection.degraded.as_slice());
+    let prompts = home.prompts(&run.workspace)?;
     // What a watch or a conversation tells of are commands beside each other, and nothing that happened lies in one of them.
-    let about = (at_start.unwrap_or_default(), run.child.is_some());
+    let is_told = run.supervisor.is_none() && run.child.is_none();
+    let about =
+        About { at_start: at_start.unwrap_or_default(), has_root: run.child.is_some(), is_told, prompts: &prompts };
     let tree = Tree { is_live: run.is_live(), is_watch: run.is_watch(), ..Tree::read(journal, args, scope, about)? };
     let mut out = context.ui.paged();
     let (heading, dim) = (style::HEADING, style::DIM);
@@ -78,11 +84,25 @@ struct Tree {
     /// What stands beneath each command, and under none what stands on its own.
     beneath: BTreeMap<Option<u64>, Vec<Item>>,
     deeds: BTreeMap<Option<u64>, Deeds>,
+    /// What no call of a conversation is known to have done, by when it was noticed.
+    unclaimed: BTreeMap<At, Deeds>,
     is_live: bool,
     /// Whether its commands are those of strangers, whose ends nobody sees.
     is_watch: bool,
     /// The safety snapshots of what was taken back while it was recorded.
     rewound: HashSet<String>,
+}
+
+/// What is known of a run before its record is read.
+struct About<'a> {
+    /// What was weaker from the start: `belay show` tells that.
+    at_start: &'a [Degraded],
+    /// Whether its first command started all others.
+    has_root: bool,
+    /// Whether it is a conversation that hooks told of.
+    is_told: bool,
+    /// What the user had asked for, by the snapshots before it.
+    prompts: &'a HashMap<String, String>,
 }
 
 /// Something in the tree.
@@ -98,6 +118,8 @@ enum Shown {
     Note(String),
     /// A path that the jail refused.
     Refused(Denied),
+    /// What changed in a conversation and no call is known to have done, by who it was and when it was noticed.
+    Unclaimed(&'static str, At),
     /// So many commands that are alike, from this number to that.
     Repeats {
         first: u64,
@@ -110,8 +132,7 @@ enum Shown {
 type Refusal = (Option<u64>, Option<Raw>);
 
 impl Tree {
-    /// The tree without what was weaker from the start: `belay show` tells that.
-    fn read(journal: &Reader, args: &Args, scope: &Scope, (at_start, has_root): (&[Degraded], bool)) -> Result<Tree> {
+    fn read(journal: &Reader, args: &Args, scope: &Scope, about: About<'_>) -> Result<Tree> {
         let failed = belay_session::Error::from;
         let commands = journal.commands().map_err(failed)?;
         let commands: BTreeMap<u64, Command> = commands.into_iter().map(|one| (one.exec.command, one)).collect();
@@ -119,6 +140,7 @@ impl Tree {
             commands,
             beneath: BTreeMap::new(),
             deeds: BTreeMap::new(),
+            unclaimed: BTreeMap::new(),
             is_live: false,
             is_watch: false,
             rewound: HashSet::new(),
@@ -129,25 +151,38 @@ impl Tree {
             let item = Item { seq: command.seq, what: Shown::Command(*number) };
             tree.beneath.entry(parent).or_default().push(item);
         }
-        tree.add_notes(journal, scope, at_start, has_root)?;
+        tree.add_notes(journal, scope, &about)?;
         if !args.no_files {
             let became = past::became(tree.commands.values());
-            let deeds = &mut tree.deeds;
+            let gaps = if about.is_told { Some(Gaps::read(journal)?) } else { None };
+            let (deeds, unclaimed, beneath) = (&mut tree.deeds, &mut tree.unclaimed, &mut tree.beneath);
             let add = |change: belay_session::journal::Change| {
                 let by = change.change.by.and_then(|by| by.command);
+                if let (Some(gaps), None, true) = (&gaps, by, scope.has(None)) {
+                    let whose = match change.change.action {
+                        Action::Restored => "put back by belay:",
+                        _ => whose(gaps.of(&change)),
+                    };
+                    if !unclaimed.contains_key(&change.at) {
+                        let item = Item { seq: change.seq, what: Shown::Unclaimed(whose, change.at) };
+                        beneath.entry(None).or_default().push(item);
+                    }
+                    return unclaimed.entry(change.at).or_default().add(&change.change, false);
+                }
                 if scope.has(by) {
                     let is_unsure = past::is_unsure(change.change.by, &became);
                     deeds.entry(by).or_default().add(&change.change, is_unsure);
                 }
             };
             journal.each_change(add).map_err(failed)?;
+            tree.beneath.values_mut().for_each(|items| items.sort_by_key(|item| item.seq));
         }
         Ok(tree)
     }
 
     /// A snapshot stands beneath the command that asked for it, all else beneath the first command if that is the run's.
-    fn add_notes(&mut self, journal: &Reader, scope: &Scope, at_start: &[Degraded], has_root: bool) -> Result<()> {
-        let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none() && has_root);
+    fn add_notes(&mut self, journal: &Reader, scope: &Scope, about: &About<'_>) -> Result<()> {
+        let first = self.commands.keys().next().copied().filter(|_| scope.only.is_none() && about.has_root);
         let mut seq = 0;
         let mut refused: HashMap<Refusal, (Denied, Option<u64>, usize)> = HashMap::new();
         loop {
@@ -155,7 +190,7 @@ impl Tree {
             let Some(last) = entries.last() else { break };
             seq = last.seq;
             for entry in &entries {
-                if matches!(&entry.event.what, What::Degraded(one) if at_start.contains(one)) {
+                if matches!(&entry.event.what, What::Degraded(one) if about.at_start.contains(one)) {
                     continue;
                 }
                 if let What::Rewound(told) = &entry.event.what {
@@ -171,6 +206,12 @@ impl Tree {
                     continue;
                 }
                 let Some(mut note) = follow::note(&entry.event.what) else { continue };
+                if let What::Snapshot(taken) = &entry.event.what
+                    && let Some(prompt) = taken.snapshot.as_ref().and_then(|id| about.prompts.get(id))
+                    && taken.kind == "turn"
+                {
+                    note.push_str(&format!(": {}", preview(prompt)));
+                }
                 let asked = match &entry.event.what {
                     What::Snapshot(taken) => taken.command,
                     What::Denied(denied) => denied.command,
@@ -238,6 +279,11 @@ impl Tree {
                 Shown::Refused(denied) => {
                     let style = style::CAUTION;
                     writeln!(out, "{indent}{style}*{style:#} {}", past::denied(denied))?;
+                }
+                Shown::Unclaimed(whose, at) => {
+                    let (style, deeds) = (style::CAUTION, self.unclaimed.get(at));
+                    writeln!(out, "{indent}{style}*{style:#} {whose}")?;
+                    write_deeds(out, &indent, deeds, args)?;
                 }
                 Shown::Repeats { first, last, count } => self.write_repeats(out, &indent, (*first, *last, *count))?,
                 Shown::Command(number) => {
@@ -320,22 +366,7 @@ impl Tree {
     }
 
     fn write_files(&self, out: &mut Out, indent: &str, command: Option<u64>, args: &Args) -> Result<()> {
-        let Some(deeds) = self.deeds.get(&command) else { return Ok(()) };
-        let max = if args.files || args.all { usize::MAX } else { FILES_MAX };
-        for (letter, name) in deeds.lines().take(max) {
-            let style = match letter {
-                'A' | 'B' => style::GOOD,
-                'D' => style::BAD,
-                _ => style::CAUTION,
-            };
-            writeln!(out, "{indent}    {style}{letter}{style:#} {name}")?;
-        }
-        let more = deeds.count().saturating_sub(max);
-        if more > 0 {
-            let dim = style::DIM;
-            writeln!(out, "{indent}    {dim}and {} more{dim:#}", quantity::count(more as u64, "path"))?;
-        }
-        Ok(())
+        write_deeds(out, indent, self.deeds.get(&command), args)
     }
 
     /// Whether something was left out.
@@ -344,10 +375,50 @@ impl Tree {
         let repeats = |parent: &Option<u64>| {
             self.items(*parent, args).iter().any(|item| matches!(item.what, Shown::Repeats { .. }))
         };
-        let files = !args.files && !args.no_files && self.deeds.values().any(many);
+        let mut deeds = self.deeds.values().chain(self.unclaimed.values());
+        let files = !args.files && !args.no_files && deeds.any(many);
         let refusals = || self.beneath.values().any(|items| with_refusals_together(items).len() < items.len());
         !args.all && (files || self.beneath.keys().any(repeats) || refusals())
     }
+}
+
+/// Who it was that no call of a conversation is known for.
+fn whose(gap: Gap) -> &'static str {
+    match gap {
+        Gap::OutsideTurn => "changed outside of a turn; by whom is not known:",
+        Gap::BetweenCalls => "changed between the agent's calls; by whom is not known:",
+        Gap::DuringCalls => "changed while calls were under way; by which of them, or whom else, is not known:",
+    }
+}
+
+/// The beginning of what the user had asked for.
+fn preview(prompt: &str) -> String {
+    let text = printable(prompt.as_bytes());
+    let max = width::rest(AROUND_TURN);
+    match text.chars().count() > max {
+        true => format!("{}…", text.chars().take(max).collect::<String>()),
+        false => text,
+    }
+}
+
+/// The paths, the first of them unless all are wanted.
+fn write_deeds(out: &mut Out, indent: &str, deeds: Option<&Deeds>, args: &Args) -> Result<()> {
+    let Some(deeds) = deeds else { return Ok(()) };
+    let max = if args.files || args.all { usize::MAX } else { FILES_MAX };
+    for (letter, name) in deeds.lines().take(max) {
+        let style = match letter {
+            'A' | 'B' => style::GOOD,
+            'D' => style::BAD,
+            _ => style::CAUTION,
+        };
+        writeln!(out, "{indent}    {style}{letter}{style:#} {name}")?;
+    }
+    let more = deeds.count().saturating_sub(max);
+    if more > 0 {
+        let dim = style::DIM;
+        writeln!(out, "{indent}    {dim}and {}{dim:#}", quantity::more(more as u64, "path"))?;
+    }
+    Ok(())
 }
 
 /// The items, where what one command was refused in a directory for one reason is one of them, in the place of the
