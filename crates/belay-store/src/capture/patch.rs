@@ -305,12 +305,15 @@ fn look(hand: &mut Hand<'_>, path: &[u8], work: &DirWork, is_dirty_set: bool) ->
         looker.look(hand, &name, file_type)?;
     }
     let Looker { mut known, items, starts, gone, forced, lost, .. } = looker;
+    // The scan left these to us; names that it asked for are counted already.
+    let told = if relist { items.len() as u64 } else { 0 };
     for (entry, proof) in hand.take_all(&dir, path, items, since)? {
         let name = entry.name.clone();
         let as_before =
             proofs.get(&name).is_some_and(|known| known.is(&proof)) && known.before().get(&name) == Some(&entry);
         if as_before { known.keep(&name) } else { known.set(&name, Some((entry, proof))) }
     }
+    job.options.progress.advance(told, 0);
     let was_forced = record.flags() & flags::FORCED != 0 && !relist;
     let bit = |yes: bool, flag: u8| if yes { flag } else { 0 };
     let flags =

@@ -49,7 +49,9 @@ fn a_letter_is_no_snapshot_and_no_run() {
     world.workspace.file("a", "a");
     let snapshot = world.snapshot();
     let own = snapshot.trim_start_matches("snap_");
-    for short in [&own[..1], &own[..3]] {
+    // Digits alone are the number of a snapshot in its workspace, and 1 is there.
+    let is_no_number = |short: &&str| short.parse() != Ok(1);
+    for short in [&own[..1], &own[..3]].into_iter().filter(is_no_number) {
         let ran = world.belay(&["rollback", "-y", short]);
         assert!(ran.code == 3 && ran.stderr.contains("no snapshot is called"), "{ran}");
         assert!(
