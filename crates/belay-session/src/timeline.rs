@@ -165,7 +165,7 @@ impl Timeline {
         let mut timeline = Timeline::of(&spare, name)?;
         // What was recorded while something was missing comes behind it, and its numbers may be taken.
         for payload in spare.behind(&log) {
-            let Ok(mut record) = serde_json::from_slice::<Record>(payload) else { continue };
+            let Ok(mut record) = parse(payload) else { continue };
             if let Record::Snapshot(snapshot) = &mut record {
                 snapshot.number = snapshot.number.max(timeline.next_number());
                 // So may be its label: it was given while the other that has it was missing.
@@ -278,11 +278,16 @@ impl Timeline {
     }
 }
 
+/// One record. Text that is checked as a whole is not checked again string by string, which took as long as the rest of it.
+fn parse(payload: &[u8]) -> serde_json::Result<Record> {
+    std::str::from_utf8(payload).map_or_else(|_| serde_json::from_slice(payload), serde_json::from_str)
+}
+
 /// The records at these offsets; of many, another thread reads one half.
 fn read_all(payloads: Vec<(u64, &[u8])>) -> Vec<(u64, serde_json::Result<Record>)> {
     const MANY: usize = 256;
     let read = |part: &[(u64, &[u8])]| -> Vec<_> {
-        part.iter().map(|(offset, payload)| (*offset, serde_json::from_slice(payload))).collect()
+        part.iter().map(|(offset, payload)| (*offset, parse(payload))).collect()
     };
     if payloads.len() < MANY {
         return read(&payloads);

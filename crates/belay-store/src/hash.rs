@@ -24,12 +24,28 @@ impl Hash {
         }
         let mut bytes = [0; 32];
         for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
-            let digit = |c: u8| (c as char).to_digit(16);
-            *byte = (digit(pair[0])? * 16 + digit(pair[1])?) as u8;
+            let (high, low) = (DIGITS[usize::from(pair[0])], DIGITS[usize::from(pair[1])]);
+            if high | low > 15 {
+                return None;
+            }
+            *byte = high << 4 | low;
         }
         Some(Hash(bytes))
     }
 }
+
+/// The value of each hexadecimal digit, and 255 for every other byte.
+static DIGITS: [u8; 256] = {
+    let mut digits = [255; 256];
+    let mut value = 0;
+    while value < 16 {
+        let digit = b"0123456789abcdef"[value as usize];
+        digits[digit as usize] = value;
+        digits[digit.to_ascii_uppercase() as usize] = value;
+        value += 1;
+    }
+    digits
+};
 
 impl fmt::Display for Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
