@@ -358,7 +358,7 @@ fn known(origin: &str, name: &str) -> Result<&'static Key> {
 }
 
 fn misfit(origin: &str, key: &Key, value: &str) -> Error {
-    let (origin, key, expected) = (origin.to_owned(), key.name.to_owned(), key.shape.expected());
+    let (origin, key, expected) = (origin.to_owned(), key.name.to_owned(), key.expected());
     Error::ConfigValue { origin, key, value: value.to_owned(), expected }
 }
 

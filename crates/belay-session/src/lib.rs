@@ -105,7 +105,7 @@ pub use resident::{Hung, Letter, Residence, Resident, Standing, Told, Unheard, W
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{EXTRACT_PREFIX, Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    AgentAnswer, AgentCall, Answer, Answerer, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
+    AgentAnswer, AgentCall, Answer, Answerer, Beyond, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
     LostRun, Outlived, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState, RunTotals,
     Step, TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
 };
@@ -125,6 +125,6 @@ pub use belay_store as store;
 
 pub use belay_sys::{
     RawMode, UNWAITED, catch_signals, close_inherited, is_findable, is_foreground, is_hung_up, landlock_abi,
-    on_interrupt, plain, survive_terminal, suspend_job, suspend_self, terminal_size, user_id, wait_readable,
-    write_if_room,
+    on_interrupt, plain, survive_terminal, suspend_job, suspend_self, terminal_size, until_interrupt, user_id,
+    wait_readable, write_if_room,
 };

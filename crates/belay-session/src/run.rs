@@ -60,7 +60,7 @@ pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub(crate) use still::Still;
 pub(crate) use unheld::Unheld;
-pub use wire::{Answer, Deed, Farewell, Frame, Request, Step};
+pub use wire::{Answer, Beyond, Deed, Farewell, Frame, Request, Step};
 pub(crate) use wire::{read_frame, write_text};
 
 /// Whatever wakes the loop.
@@ -155,6 +155,7 @@ impl Workspace<'_> {
             group: None,
             protection: None,
             pre_run: None,
+            left_out: Vec::new(),
             final_snapshot: None,
             ended: None,
             because: None,

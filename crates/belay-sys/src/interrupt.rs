@@ -18,6 +18,22 @@ pub fn on_interrupt(flag: &'static AtomicBool) -> io::Result<()> {
     install(libc::SIGTERM)
 }
 
+/// Lets SIGINT and SIGTERM end the process again, as while somebody is asked and nothing is under way.
+pub fn until_interrupt() -> io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: a zeroed sigaction is a valid value and means the default action; the kernel writes only to `before`.
+        unsafe {
+            let mut before: libc::sigaction = std::mem::zeroed();
+            check(libc::sigaction(signal, ptr::null(), &mut before))?;
+            if before.sa_sigaction == raise_flag as extern "C" fn(libc::c_int) as libc::sighandler_t {
+                let default: libc::sigaction = std::mem::zeroed();
+                check(libc::sigaction(signal, &default, ptr::null_mut()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 extern "C" fn raise_flag(_signal: libc::c_int) {
     let flag = FLAG.load(Ordering::SeqCst);
     // SAFETY: FLAG is null or was made from a &'static AtomicBool.

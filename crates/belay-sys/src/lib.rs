@@ -47,7 +47,7 @@ pub use file::{
 pub use filesystem::{FileSystem, FileSystemKind};
 pub use gate::{Gate, GatePlan, Knock, Members};
 pub use handle::{Handle, Located, handle_of, open_handle, path_of};
-pub use interrupt::on_interrupt;
+pub use interrupt::{on_interrupt, until_interrupt};
 pub use limits::{limit_address_space, limit_processes_of_user};
 pub use lock::{FileLock, LockKind, lock_file, try_lock_file};
 pub use map::{Mapped, map_readonly};

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use belay_session::store::Algorithm;
 use belay_session::{
     Arrival, Clock, Consent, Error, Finished, Fork, Format, Guard, Home, HomeOptions, Ids, Interrupted, LostRun,
-    Override, Recovered, Settings, Sources, Text, Work, Workspace,
+    Override, Recovered, Settings, Sources, Text, Work, Workspace, WorkspaceInfo, shell_word,
 };
 
 use crate::args::Global;
@@ -103,11 +104,31 @@ impl<'u> Context<'u> {
         match &self.global.directory {
             // Looked at by nobody: paths are named beneath it, and the workspace is known.
             Some(directory) if self.pinned.is_some() => Ok(directory.clone()),
-            Some(directory) => directory
-                .canonicalize()
-                .map_err(|error| Failure::named(format!("cannot open {}", view::path(directory)), &error).untouched()),
-            None => std::env::current_dir()
-                .map_err(|error| Failure::system("cannot find the current directory", &error).hint("use -C DIR")),
+            Some(directory) => directory.canonicalize().map_err(|error| {
+                let failure = Failure::named(format!("cannot open {}", view::path(directory)), &error).untouched();
+                self.hint_at_lost(failure, &std::path::absolute(directory).unwrap_or_default())
+            }),
+            None => std::env::current_dir().map_err(|error| {
+                Failure::system("cannot find the current directory", &error)
+                    .hint("if it was removed: `mkdir -p \"$PWD\" && cd \"$PWD\" && belay rollback` brings a workspace back")
+                    .hint("use -C DIR for another")
+            }),
+        }
+    }
+
+    /// Adds how to bring back a workspace that was at, or in, a directory and is gone.
+    fn hint_at_lost(&self, failure: Failure, near: &Path) -> Failure {
+        // Who cannot be told that there was one is told the rest.
+        let known = self.home().and_then(|home| Ok(home.workspaces()?)).unwrap_or_default();
+        let is_lost = |one: &&WorkspaceInfo| !one.exists && one.snapshots > 0 && one.fork.is_none();
+        let is_near = |one: &&WorkspaceInfo| one.path == near || one.path.parent() == Some(near);
+        match known.iter().filter(is_lost).find(is_near) {
+            Some(one) => {
+                let path = shell_word(one.path.as_os_str().as_bytes());
+                failure
+                    .hint(format!("a workspace was there: `mkdir {path} && belay -C {path} rollback` brings it back"))
+            }
+            None => failure,
         }
     }
 
@@ -159,7 +180,8 @@ impl<'u> Context<'u> {
     /// The known workspace that holds the directory, whichever fork is meant.
     fn origin_with<'h>(&self, home: &'h Home, sources: &Sources) -> Result<Workspace<'h>> {
         let directory = self.anchor()?;
-        let workspace = home.find(&directory, sources)?.ok_or_else(|| not_a_workspace(&directory))?;
+        let workspace = home.find(&directory, sources)?;
+        let workspace = workspace.ok_or_else(|| self.hint_at_lost(not_a_workspace(&directory), &directory))?;
         let workspace = workspace.guarded_by(self.guard());
         home.collect_checkouts();
         self.welcome(&workspace)?;

@@ -48,7 +48,7 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
         return Ok(code);
     }
     let mut out = context.ui.paged();
-    write_plan(&mut out, &plan, usize::MAX)?;
+    write_plan(&mut out, workspace, &plan, usize::MAX)?;
     out.finish()?;
     if let Some(advice) = advice(&plan.conflicts, &plan.step) {
         context.ui.hint(advice);
@@ -68,7 +68,7 @@ fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertRequest
         return if is_empty { Ok(true) } else { context.ui.confirm("").map(|()| true) };
     }
     let mut out = context.ui.out();
-    write_plan(&mut out, &plan, LINES_MAX)?;
+    write_plan(&mut out, workspace, &plan, LINES_MAX)?;
     out.finish()?;
     if is_empty {
         return Ok(false);
@@ -91,14 +91,14 @@ fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertR
     if ui.json {
         ui.print_json(&reverted_json(&reverted))?;
     } else {
-        report(context, &reverted);
+        report(context, workspace, &reverted);
     }
     let left = reverted.outcome.iter().flat_map(|outcome| &outcome.left).any(view::is_shortfall);
     let is_whole = reverted.conflicts.is_empty() && !left;
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(Kind::Incomplete.exit_code()) })
 }
 
-fn report(context: &Context<'_>, reverted: &Reverted) {
+fn report(context: &Context<'_>, workspace: &Workspace<'_>, reverted: &Reverted) {
     let ui = context.ui;
     let what = printable(reverted.step.what.as_bytes());
     match &reverted.outcome {
@@ -108,7 +108,7 @@ fn report(context: &Context<'_>, reverted: &Reverted) {
             view::say_left(ui, &outcome.left);
         }
         None if reverted.conflicts.is_empty() => {
-            ui.say(format_args!("Nothing to do: nothing of {what} is left in the workspace."));
+            ui.say(nothing_left(workspace, &reverted.step));
         }
         None => ui.say(format_args!("Nothing was changed.")),
     }
@@ -124,14 +124,28 @@ fn report(context: &Context<'_>, reverted: &Reverted) {
         ui.hint(advice);
     }
     if reverted.outcome.is_some() {
-        ui.say("\nTo undo: belay undo");
+        ui.say(format_args!("\nTo undo: {} undo", context.itself()));
     }
 }
 
-fn write_plan(out: &mut dyn Write, plan: &RevertPlan, lines_max: usize) -> Result<()> {
+/// Says that there is nothing to take back, and where nobody could have seen that there is.
+fn nothing_left(workspace: &Workspace<'_>, step: &StepInfo) -> String {
+    let what = printable(step.what.as_bytes());
+    let left_out = workspace.left_out(&step.before).unwrap_or_default();
+    let names: Vec<&[u8]> = left_out.iter().map(Vec::as_slice).collect();
+    match names.is_empty() {
+        true => format!("Nothing to do: nothing of {what} is left in the workspace."),
+        false => format!(
+            "Nothing to do: nothing of {what} is left in what snapshots hold, which leave out {}.",
+            view::some(&names, NAMED_MAX)
+        ),
+    }
+}
+
+fn write_plan(out: &mut dyn Write, workspace: &Workspace<'_>, plan: &RevertPlan, lines_max: usize) -> Result<()> {
     let what = printable(plan.step.what.as_bytes());
     if plan.changes.is_empty() && plan.conflicts.is_empty() {
-        writeln!(out, "Nothing to do: nothing of {what} is left in the workspace.")?;
+        writeln!(out, "{}", nothing_left(workspace, &plan.step))?;
         return Ok(());
     }
     writeln!(out, "Undo {what}, {}:", between(&plan.step))?;

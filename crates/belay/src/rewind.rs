@@ -123,18 +123,19 @@ fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindR
     if ui.json {
         ui.print_json(&outcome_json(&outcome))?;
     } else {
-        report(context, &outcome, whole);
+        report(context, workspace, &outcome, whole);
     }
     let short = outcome.left.iter().any(view::is_shortfall);
     Ok(if short { ExitCode::from(Kind::Incomplete.exit_code()) } else { ExitCode::SUCCESS })
 }
 
-fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
+fn report(context: &Context<'_>, workspace: &Workspace<'_>, outcome: &Outcome, whole: bool) {
     let ui = context.ui;
     let target = &outcome.target.id;
     if outcome.safety.is_none() {
         ui.say(format_args!("Nothing to do: the workspace is as in {target} already."));
         view::say_left(ui, &outcome.left);
+        say_left_out(context, workspace, outcome, whole);
         return;
     }
     match whole {
@@ -145,11 +146,26 @@ fn report(context: &Context<'_>, outcome: &Outcome, whole: bool) {
         }
     }
     view::say_left(ui, &outcome.left);
+    say_left_out(context, workspace, outcome, whole);
     let back = match outcome.kind {
-        RewindKind::Undo => "belay redo",
-        _ => "belay undo",
+        RewindKind::Undo => "redo",
+        _ => "undo",
     };
-    ui.say(format_args!("\nTo undo: {back}"));
+    ui.say(format_args!("\nTo undo: {} {back}", context.itself()));
+}
+
+/// Says what a whole rollback did not touch because the snapshot leaves it out.
+fn say_left_out(context: &Context<'_>, workspace: &Workspace<'_>, outcome: &Outcome, whole: bool) {
+    if !whole || outcome.kind != RewindKind::Rollback {
+        return;
+    }
+    // A coverage that cannot be read now is told by `belay verify`.
+    let mut left_out = workspace.left_out(&outcome.target).unwrap_or_default();
+    left_out.retain(|path| outcome.left.iter().all(|left| left.path != *path));
+    if !left_out.is_empty() {
+        let names: Vec<&[u8]> = left_out.iter().map(Vec::as_slice).collect();
+        context.ui.say(format_args!("Not part of it (left out of snapshots): {}", view::some(&names, NEWER_MAX)));
+    }
 }
 
 fn write_plan(out: &mut dyn Write, plan: &RewindPlan, newer: &[NewerEdit], lines_max: usize) -> Result<()> {

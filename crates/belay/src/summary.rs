@@ -1,6 +1,8 @@
 //! What belay says when a run begins and when it has ended.
 
-use belay_session::event::{Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection};
+use belay_session::event::{
+    Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection, Raw,
+};
 use belay_session::jail::denied_call;
 use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
 use serde_json::{Value, json};
@@ -13,6 +15,7 @@ use crate::ui::escape::printable;
 use crate::ui::quantity::{self, count};
 use crate::ui::style;
 use crate::ui::width::prose;
+use crate::view;
 
 /// Commands named in a summary.
 const DEEDS_MAX: usize = 5;
@@ -64,6 +67,11 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     }
     for why in unprotected(protection) {
         context.ui.say(format_args!("{}\r", prose(&format!("belay: not protected: {why}"), INDENT)));
+    }
+    if !run.left_out.is_empty() {
+        let names: Vec<&[u8]> = run.left_out.iter().map(Raw::bytes).collect();
+        let line = format!("belay: left out of snapshots: {} (`belay status`)", view::some(&names, DEEDS_MAX));
+        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
     for one in protection.degraded.iter().filter(|one| one.layer == "links") {
         let line = format!("belay: {}", printable(one.why.as_bytes()));
@@ -165,6 +173,10 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     }
     let (ui, run) = (context.ui, &farewell.run);
     let dim = style::DIM;
+    if let Some(because) = run.because.as_ref().filter(|_| ui.quiet) {
+        // Whoever wants silence still has to know that it was belay who ended it.
+        ui.warn(format_args!("{} was ended: {}", run.id, printable(because.as_bytes())));
+    }
     ui.say(format_args!("{dim}{}{dim:#}", prose(&format!("belay: {}", headline(farewell)), INDENT)));
     for deed in farewell.by_command.iter().take(DEEDS_MAX) {
         ui.say(format_args!("{dim}  {:>7}  {}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
@@ -179,6 +191,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         ));
     }
     warn_of_gaps(context, farewell);
+    warn_of_beyond(context, farewell);
     if run.final_snapshot.is_none() && run.protection.as_ref().is_some_and(|protection| protection.snapshots) {
         ui.warn("the snapshot after the run failed; `belay snapshot` takes one, `belay log` says why");
     }
@@ -200,7 +213,8 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     if let Some(snapshot) = run.pre_run.as_ref().filter(|_| is_here) {
         // By its id: `@pre-run` means another one after the next run.
         let belay = context.itself();
-        let all = if farewell.pre_run_gaps > 0 { "what was captured" } else { "it all" };
+        let is_all = farewell.pre_run_gaps == 0 && farewell.beyond.is_empty();
+        let all = if is_all { "it all" } else { "what was captured" };
         let back = format!("To take {all} back: {belay} rollback {snapshot}   what it did: {belay} log");
         ui.say(format_args!("{dim}{}{dim:#}", prose(&back, INDENT)));
     }
@@ -220,6 +234,22 @@ pub(crate) fn warn_of_gaps(context: &Context<'_>, farewell: &Farewell) {
         let (lacking, them) = (count(farewell.gaps, "path"), quantity::them(farewell.gaps));
         context.ui.warn(format_args!("the last snapshot lacks {lacking}; `belay status` names {them}"));
     }
+}
+
+/// Says what changed where no snapshot reaches: a rollback leaves it as it is.
+fn warn_of_beyond(context: &Context<'_>, farewell: &Farewell) {
+    if farewell.beyond.is_empty() {
+        return;
+    }
+    let changes = farewell.beyond.iter().map(|one| one.changes).sum();
+    let mut names: Vec<&[u8]> = farewell.beyond.iter().map(|one| one.path.bytes()).collect();
+    names.sort_unstable();
+    context.ui.warn(format_args!(
+        "{} changed in {}, which snapshots leave out: no rollback brings that back",
+        count(changes, "path"),
+        view::some(&names, DEEDS_MAX)
+    ));
+    context.ui.hint("`belay config set snapshots.exclude.gitignored capture` has such directories captured, too");
 }
 
 /// Names the paths that were refused, and the narrowest rules that would have allowed them.
@@ -248,7 +278,7 @@ fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     let has_failed = matches!(farewell.run.ended, Some(Ended::Code(code)) if code != 0);
     if is_unwatched && has_failed && farewell.run.because.is_none() {
         ui.say(format_args!(
-            "{dim}If it failed for a path that the jail refuses: that was not watched, --denials does{dim:#}"
+            "{dim}If the jail was in its way: `belay run --denials` names the paths that it refuses{dim:#}"
         ));
     }
 }
@@ -272,7 +302,7 @@ fn headline(farewell: &Farewell) -> String {
 }
 
 fn name_of(deed: &Deed) -> String {
-    let Some(number) = deed.command else { return "by somebody outside the run, or nobody can tell".to_owned() };
+    let Some(number) = deed.command else { return "(somebody outside of the run, or it cannot be told)".to_owned() };
     format!("#{number} {}", past::command_line(&deed.argv, COMMAND_MAX))
 }
 
@@ -292,7 +322,7 @@ pub(crate) fn say_left(context: &Context<'_>, run: &RunRecord, left: &[(u32, Str
 fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
     let deed = |deed: &Deed| json!({ "command": deed.command, "argv": deed.argv, "changes": deed.changes });
     json!({ "run": farewell.run, "path": workspace.path().to_string_lossy(),
-        "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths,
+        "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths, "beyond": farewell.beyond,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
         "gaps": farewell.gaps, "pre_run_gaps": farewell.pre_run_gaps, "refused": farewell.refused,

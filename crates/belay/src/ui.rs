@@ -135,6 +135,8 @@ impl Ui {
                 .untouched()
                 .hint(hint));
         }
+        // Nothing is under way, so that Ctrl-C ends it at once; where that cannot be, it ends with the answer.
+        let _ = belay_session::until_interrupt();
         self.prompt(&format!("{question} [y/N] "));
         let mut answer = String::new();
         io::stdin().read_line(&mut answer).map_err(Failure::output)?;

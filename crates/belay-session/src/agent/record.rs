@@ -62,6 +62,7 @@ impl Workspace<'_> {
             group: None,
             protection: None,
             pre_run: None,
+            left_out: Vec::new(),
             final_snapshot: None,
             ended: None,
             because: Some("told by hooks".to_owned()),

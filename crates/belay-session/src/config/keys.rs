@@ -39,6 +39,19 @@ pub(crate) struct Key {
     pub(crate) help: &'static str,
 }
 
+impl Key {
+    /// What is expected of a value, in words, for an error.
+    pub(crate) fn expected(&self) -> String {
+        let words = self.shape.expected();
+        match self.shape {
+            Number(_) if self.help.starts_with("Seconds") => {
+                words.replace("a whole number", "a whole number of seconds")
+            }
+            _ => words,
+        }
+    }
+}
+
 const fn key(name: &'static str, shape: Shape, strengthens: Strengthens, help: &'static str) -> Key {
     Key { name, shape, strengthens, help }
 }

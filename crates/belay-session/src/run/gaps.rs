@@ -1,6 +1,6 @@
 //! What the snapshots of a run lack: told when it begins, and again whenever it is something else.
 
-use belay_event::Degraded;
+use belay_event::{Degraded, Raw};
 use belay_store::{Gap, GapKind};
 
 use super::supervisor::Supervisor;
@@ -10,6 +10,8 @@ use crate::workspace::Workspace;
 
 /// Paths that are named; `belay ls` names all.
 const NAMED_MAX: usize = 5;
+/// Paths that are remembered as left out.
+const LEFT_OUT_MAX: usize = 64;
 
 impl Supervisor<'_> {
     /// What a snapshot of the run lacks, unless everybody knows that already.
@@ -33,6 +35,15 @@ impl Supervisor<'_> {
         Some(Degraded { layer: "snapshots".into(), why })
     }
 
+    /// Remembers what the snapshot before the run leaves out: what the run changes there, no rollback takes back.
+    pub(super) fn note_left_out(&mut self, snapshot: Option<&Snapshot>) {
+        // What cannot be read now is told by whoever needs it.
+        let mut left_out = snapshot.and_then(|snapshot| self.workspace.left_out(snapshot).ok()).unwrap_or_default();
+        left_out.truncate(LEFT_OUT_MAX);
+        self.record.left_out = left_out.iter().map(|path| Raw::from(path.as_slice())).collect();
+        self.tally.left_out = left_out;
+    }
+
     /// How many paths a snapshot of the run lacks.
     pub(super) fn gaps_of(&self, id: Option<&String>) -> u64 {
         let timeline = self.workspace.timeline().ok();
@@ -41,6 +52,12 @@ impl Supervisor<'_> {
 }
 
 impl Workspace<'_> {
+    /// What a snapshot leaves out because the settings, or git's, say so.
+    pub fn left_out(&self, snapshot: &Snapshot) -> Result<Vec<Vec<u8>>> {
+        let gaps = self.tree(snapshot)?.coverage(self.home().store())?.gaps;
+        Ok(gaps.into_iter().filter(|gap| gap.kind.is_wanted()).map(|gap| gap.path).collect())
+    }
+
     /// The paths that a snapshot should hold and does not, with the reasons; not all of them if there are many.
     pub fn lacking(&self, snapshot: &Snapshot) -> Result<String> {
         let gaps = self.tree(snapshot)?.coverage(self.home().store())?.gaps;

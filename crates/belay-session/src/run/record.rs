@@ -69,6 +69,9 @@ pub struct RunRecord {
     /// The snapshot before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pre_run: Option<String>,
+    /// What that snapshot leaves out on purpose, so that no rollback brings it back; only the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Raw>,
     /// The snapshot after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_snapshot: Option<String>,

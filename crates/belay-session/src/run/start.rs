@@ -251,6 +251,7 @@ impl Supervisor<'_> {
             return Err(Error::RunInterrupted);
         }
         degraded.extend(self.news_of_gaps(done.snapshot()));
+        self.note_left_out(done.snapshot());
         // Changes made while the tracer was not yet ready may be in neither: the next snapshot looks at everything.
         let taken = self.captures.done(done, false);
         match (id, taken.failed.clone()) {

@@ -627,6 +627,7 @@ impl<'w> Supervisor<'w> {
             by_command: self.tally.deeds(),
             doers: self.tally.doers(),
             paths: self.record.totals.paths.unwrap_or(0),
+            beyond: self.tally.beyond(),
             gaps: self.gaps_of(self.record.final_snapshot.as_ref()),
             pre_run_gaps: self.gaps_of(self.record.pre_run.as_ref()),
             interrupted: matches!(result, Err(Error::RunInterrupted)),

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use belay_event::{Action, Event, Raw, What};
 
 use super::record::RunTotals;
-use super::wire::Deed;
+use super::wire::{Beyond, Deed};
 
 /// Commands that are remembered with their arguments.
 const COMMANDS_MAX: usize = 4_096;
@@ -35,6 +35,10 @@ pub(super) struct Tally {
     refused: BTreeSet<String>,
     /// Old and new names of what was renamed, with everything beneath it.
     moved: HashSet<u64>,
+    /// What snapshots leave out.
+    pub(super) left_out: Vec<Vec<u8>>,
+    /// Paths that changed in there, each with the place of what it lies in.
+    beyond: HashMap<u64, usize>,
 }
 
 impl Tally {
@@ -64,6 +68,10 @@ impl Tally {
                     if is_new && (self.changes.len() < COMMANDS_MAX || self.changes.contains_key(&command)) {
                         *self.changes.entry(command).or_default() += 1;
                     }
+                }
+                self.note_beyond(path, change.path.bytes(), !is_passing && is_deed);
+                if let Some(to) = &change.to {
+                    self.note_beyond(short(to.bytes()), to.bytes(), is_deed);
                 }
                 if let Some(to) = to.filter(|_| self.moved.len() < PATHS_MAX) {
                     self.moved.extend([path, to]);
@@ -111,6 +119,30 @@ impl Tally {
             }
         }
         true
+    }
+
+    /// Counts a path that lies where snapshots do not reach, or no longer if it came and went.
+    fn note_beyond(&mut self, path: u64, name: &[u8], counts: bool) {
+        let holds =
+            |left: &Vec<u8>| name.strip_prefix(&left[..]).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
+        let Some(place) = self.left_out.iter().position(holds) else { return };
+        if !counts {
+            self.beyond.remove(&path);
+        } else if self.beyond.len() < PATHS_MAX {
+            self.beyond.insert(path, place);
+        }
+    }
+
+    /// How many paths changed in each of those that snapshots leave out, the most first.
+    pub(super) fn beyond(&self) -> Vec<Beyond> {
+        let mut counts = vec![0; self.left_out.len()];
+        self.beyond.values().for_each(|place| counts[*place] += 1);
+        let changed = self.left_out.iter().zip(counts).filter(|(_, count)| *count > 0);
+        let mut all: Vec<Beyond> =
+            changed.map(|(path, changes)| Beyond { path: Raw::from(path.as_slice()), changes }).collect();
+        all.sort_by_key(|one| std::cmp::Reverse(one.changes));
+        all.truncate(DEEDS_MAX);
+        all
     }
 
     /// Whether an event told of the path, or moved a directory above it; true of all if there were too many to remember.
@@ -256,6 +288,23 @@ mod tests {
             tally.observe(&renamed);
         }
         assert_eq!((tally.paths(), tally.deeds()[0].changes), (51, 51));
+    }
+
+    #[test]
+    fn what_changes_where_no_snapshot_reaches_is_counted_by_itself() {
+        let mut tally = Tally { left_out: vec![b"node_modules".to_vec(), b"web/dist".to_vec()], ..Tally::default() };
+        for path in ["node_modules/a", "node_modules/a", "node_modules/b/c", "web/dist", "web/distant", "src"] {
+            tally.observe(&change(path, 1));
+        }
+        for action in [Action::Created, Action::Deleted] {
+            let mut passing = change("node_modules/.lock", 1);
+            if let What::File(change) = &mut passing.what {
+                change.action = action;
+            }
+            tally.observe(&passing);
+        }
+        let beyond: Vec<_> = tally.beyond().into_iter().map(|one| (one.path.bytes().to_vec(), one.changes)).collect();
+        assert_eq!(beyond, [(b"node_modules".to_vec(), 2), (b"web/dist".to_vec(), 1)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 
-use belay_event::{Decision, McpCall, Rewound, Storm};
+use belay_event::{Decision, McpCall, Raw, Rewound, Storm};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +122,9 @@ pub struct Farewell {
     /// How many different paths changed.
     #[serde(default)]
     pub paths: u64,
+    /// What changed where snapshots do not reach, so that no rollback takes it back; only the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beyond: Vec<Beyond>,
     /// Why the record is not complete, if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<String>,
@@ -134,6 +137,15 @@ pub struct Farewell {
     /// Whether it was stopped before its command began.
     #[serde(default)]
     pub interrupted: bool,
+}
+
+/// Something that snapshots leave out, and that a run changed all the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beyond {
+    /// Its path.
+    pub path: Raw,
+    /// How many paths in it changed.
+    pub changes: u64,
 }
 
 /// What one command did to files.

@@ -1,5 +1,6 @@
 //! `belay completions`: a completion script for a shell.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -26,8 +27,11 @@ Examples:
 
 /// Writes the script to standard output.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    // Into memory first: the generator panics where a reader has gone away.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "belay", &mut script);
     let mut out = context.ui.out();
-    clap_complete::generate(args.shell, &mut Cli::command(), "belay", &mut out);
+    out.write_all(&script)?;
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -17,8 +17,8 @@ const BASELINE: &str = "baseline";
 
 /// Protect a project: a first snapshot of it, kept outside of it
 ///
-/// Nothing is written into the project, unless --project asks for it. Any other command would make the directory a
-/// workspace, too; this one says what is protected from now on and what is not. Doing it again changes nothing.
+/// Nothing is written into the project, unless --project asks for it. `belay snapshot`, `run` and `watch` would make
+/// the directory a workspace, too; this one says what is protected from now on and what is not. Doing it again changes nothing.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -3,17 +3,19 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::{Error, Goal, Workspace};
+use belay_session::{Error, Goal, Snapshot, Workspace};
 
 use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::rewind::rewind;
+use crate::view;
 
 /// Bring back files or directories from a snapshot
 ///
 /// Everything else in the workspace stays as it is. Without SNAP they come from where `belay rollback` would go: the
-/// state before the latest run, or else the last known one. `belay undo` takes it back.
+/// state before the latest run, or else the last known one; if that does not hold them, from the newest snapshot that
+/// does. `belay undo` takes it back.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES, override_usage = "belay restore [OPTIONS] [SNAP] PATH...")]
 pub(crate) struct Args {
@@ -68,7 +70,32 @@ fn meant<'w>(
             )))
         }
         Err(error @ Error::UnknownSnapshot { .. }) if !holds && !rest.is_empty() => Err(error.into()),
-        Ok(_) | Err(Error::UnknownSnapshot { .. }) => Ok((usual.id, words)),
+        Ok(_) | Err(Error::UnknownSnapshot { .. }) => Ok((newest_with(context, workspace, &usual, words)?.id, words)),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The usual snapshot, or the newest that holds all the paths if it does not: that is what somebody who lost them wants.
+fn newest_with(
+    context: &Context<'_>,
+    workspace: &Workspace<'_>,
+    usual: &Snapshot,
+    words: &[PathBuf],
+) -> Result<Snapshot> {
+    let Ok(paths) = context.all_beneath(workspace, words) else { return Ok(usual.clone()) };
+    let holds = |snapshot: &Snapshot| -> Result<bool> {
+        let tree = workspace.tree(snapshot)?;
+        paths.iter().try_fold(true, |all, path| Ok(all && workspace.entry(&tree, path)?.is_some()))
+    };
+    if holds(usual)? {
+        return Ok(usual.clone());
+    }
+    for snapshot in workspace.timeline()?.snapshots().iter().rev() {
+        // One that is damaged is no reason not to look in the others.
+        if holds(snapshot).unwrap_or(false) {
+            context.ui.say(format_args!("{} does not hold it; {} does.", usual.id, view::snapshot_name(snapshot)));
+            return Ok(snapshot.clone());
+        }
+    }
+    Ok(usual.clone())
 }

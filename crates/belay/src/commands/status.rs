@@ -68,7 +68,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let lines_max = if args.all { usize::MAX } else { LINES_MAX };
-    write(&mut out, &workspace, &status, lines_max)?;
+    write(&mut out, &workspace, context.fork(), &status, lines_max)?;
     write_runs(&mut out, &home, &runs)?;
     write_outlived(&mut out, &outlived)?;
     write_uncaptured(&mut out, &status.uncaptured, lines_max)?;
@@ -89,8 +89,17 @@ const LINES_MAX: usize = 20;
 /// Columns before the command of a run.
 const RUN_COLUMNS: usize = 28;
 
-fn write(out: &mut Out, workspace: &Workspace<'_>, status: &Status, lines_max: usize) -> Result<()> {
+fn write(
+    out: &mut Out,
+    workspace: &Workspace<'_>,
+    fork: Option<&str>,
+    status: &Status,
+    lines_max: usize,
+) -> Result<()> {
     heading(out, "Workspace", &format!("{} ({})", view::path(workspace.path()), workspace.id()))?;
+    if let Some(fork) = fork {
+        heading(out, "Fork", &escape::printable(fork.as_bytes()))?;
+    }
     match &status.base {
         Some(base) => {
             let now = workspace.home().now().timestamp();

@@ -151,7 +151,10 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.hint("name a path inside the workspace, or another workspace with -C")
         }
         Error::NothingTo("redo") => failure.hint("only an undo can be redone, until the next rollback"),
-        Error::NothingTo(_) | Error::SafetyGone { .. } => {
+        Error::NothingTo(_) => failure
+            .hint("`belay rollback` goes back to before the latest run, or to the last snapshot")
+            .hint("`belay undo --command N` takes back one command of a run; `belay log` shows their numbers"),
+        Error::SafetyGone { .. } => {
             failure.hint("`belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them")
         }
         Error::UnknownCommand { count: 0, .. } => {

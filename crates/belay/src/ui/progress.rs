@@ -16,6 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Nobody reads faster, and the work is not there to draw.
 const EVERY: Duration = Duration::from_millis(50);
 
+/// When so much of the work is done, or it went on for so long, the time that is left can be told.
+const ENOUGH_PART: u64 = 50;
+const ENOUGH_TIME: Duration = Duration::from_secs(5);
+
 /// The bar's own unit, because files and bytes are both part of the way.
 const WHOLE: u64 = 1000;
 
@@ -183,7 +187,8 @@ impl Meter {
         // What takes longer decides: a restore has many files to remove when its last byte is written.
         let mut left: Option<f64> = None;
         for (done, expected) in [entries, bytes].into_iter().filter(|(_, expected)| *expected > 0) {
-            if done == 0 {
+            // Of the first few nobody can tell how long the rest takes.
+            if done == 0 || done * ENOUGH_PART < expected && elapsed < ENOUGH_TIME {
                 return rate;
             }
             let seconds = expected.saturating_sub(done) as f64 / a_second(done);
@@ -273,8 +278,10 @@ mod tests {
         meter.expect(10, 100_000_000);
         assert_eq!(meter.pace(SECOND), "0 B · 0 B/s");
         meter.advance(1, 1_000_000);
-        assert_eq!(meter.pace(SECOND), "1.0 MB · 1.0 MB/s · 1 min 39 s left");
+        assert_eq!(meter.pace(SECOND), "1.0 MB · 1.0 MB/s", "too little is done to tell");
         assert_eq!(meter.part(), Some(10));
+        meter.advance(1, 4_000_000);
+        assert_eq!(meter.pace(SECOND), "5.0 MB · 5.0 MB/s · 19 s left");
     }
 
     #[test]

@@ -44,13 +44,13 @@ pub(crate) fn hang(lead: &str, text: &str, columns: usize) -> String {
 fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut used = 0;
-    for word in text.split(' ') {
+    for (at, word) in text.split(' ').enumerate() {
         let width = word.width();
         if used > 0 && used + 1 + width > columns {
             out.push_str("\r\n");
             out.push_str(&" ".repeat(indent));
             used = indent;
-        } else if !out.is_empty() {
+        } else if at > 0 {
             out.push(' ');
             used += 1;
         }
@@ -69,6 +69,7 @@ mod tests {
         assert_eq!(wrap("belay: one two three", 12, 2), "belay: one\r\n  two three");
         assert_eq!(wrap("a_word_that_is_longer_than_a_line b", 10, 2), "a_word_that_is_longer_than_a_line\r\n  b");
         assert_eq!(wrap("short", 10, 2), "short");
+        assert_eq!(wrap("  a note that is indented", 12, 4), "  a note\r\n    that is\r\n    indented");
     }
 
     #[test]
