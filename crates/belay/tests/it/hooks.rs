@@ -84,6 +84,21 @@ fn turns_and_tool_calls_can_be_named_blamed_and_undone_without_a_run() {
 }
 
 #[test]
+fn the_paths_of_a_conversation_are_counted_alike_wherever_they_are_told() {
+    let mut world = World::new();
+    prompt(&mut world, "p1", "write a log");
+    for (call, line) in [("t1", "one"), ("t2", "two")] {
+        shell(&mut world, call, &format!("echo {line} >> log.txt"));
+        let (listed, shown) = (world.json(&["runs"])["changes"].clone(), world.ok(&["show", "@latest"]));
+        assert_eq!(listed, json!(1), "in the middle of the turn");
+        assert!(shown.contains("1 path\n"), "{shown}");
+    }
+    claude(&mut world, "Stop", json!({}));
+    assert_eq!(world.json(&["runs"])["changes"], json!(1));
+    assert_eq!(world.json(&["show", "@latest"])["changes"], json!(1));
+}
+
+#[test]
 fn nothing_changed_takes_no_snapshot_and_nothing_is_told_twice() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n");
