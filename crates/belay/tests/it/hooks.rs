@@ -92,8 +92,11 @@ fn the_paths_of_a_conversation_are_counted_alike_wherever_they_are_told() {
         let (listed, shown) = (world.json(&["runs"])["changes"].clone(), world.ok(&["show", "@latest"]));
         assert_eq!(listed, json!(1), "in the middle of the turn");
         assert!(shown.contains("1 path\n"), "{shown}");
+        assert!(shown.contains("a turn goes on (told by hooks)"), "{shown}");
     }
     claude(&mut world, "Stop", json!({}));
+    let shown = world.ok(&["show", "@latest"]);
+    assert!(shown.contains("its last turn after "), "{shown}");
     assert_eq!(world.json(&["runs"])["changes"], json!(1));
     assert_eq!(world.json(&["show", "@latest"])["changes"], json!(1));
 }
