@@ -102,6 +102,17 @@ fn the_paths_of_a_conversation_are_counted_alike_wherever_they_are_told() {
 }
 
 #[test]
+fn a_hook_that_is_called_wrongly_says_so_and_blocks_nobody() {
+    let mut world = World::new();
+    // As settings may have it that another version of belay wrote.
+    for words in [&["hook", "nobody"][..], &["hook", "claude", "--later"], &["hook"]] {
+        let ran = world.belay(words);
+        assert_eq!(ran.code, 1, "2 means to agents that the call must not go on: {ran}");
+        assert!(ran.stderr.contains("error: "), "{ran}");
+    }
+}
+
+#[test]
 fn nothing_changed_takes_no_snapshot_and_nothing_is_told_twice() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n");
