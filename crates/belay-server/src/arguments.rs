@@ -96,7 +96,7 @@ impl Arguments {
 
     /// A number that may be absent.
     pub(crate) fn number(&self, name: &str) -> Option<u64> {
-        self.0.get(name).and_then(Value::as_u64)
+        self.0.get(name).and_then(whole)
     }
 
     /// A flag; absent means no.
@@ -111,6 +111,12 @@ impl Arguments {
     }
 }
 
+/// A whole number; to JSON Schema 3.0 is one, and clients in whose language every number has a point send it so.
+fn whole(value: &Value) -> Option<u64> {
+    let of_float = |number: f64| (number.fract() == 0.0 && number >= 0.0).then_some(number as u64);
+    value.as_u64().or_else(|| value.as_f64().and_then(of_float))
+}
+
 /// What was expected instead, if the value does not fit.
 fn fault(shape: Shape, value: &Value) -> Option<String> {
     let is_text =
@@ -118,7 +124,7 @@ fn fault(shape: Shape, value: &Value) -> Option<String> {
     let (fits, expected) = match shape {
         Shape::Text => (is_text(value), "a text of at most 65,536 bytes and without NUL".to_owned()),
         Shape::Number(min, max) => (
-            value.as_u64().is_some_and(|number| (min..=max).contains(&number)),
+            whole(value).is_some_and(|number| (min..=max).contains(&number)),
             format!("a whole number from {min} to {max}"),
         ),
         Shape::Flag => (value.is_boolean(), "true or false".to_owned()),
@@ -156,6 +162,11 @@ mod tests {
         assert_eq!(arguments.number("count"), Some(3));
         assert_eq!(arguments.texts("names"), ["x"]);
         assert_eq!(arguments.text("format"), None);
+        assert_eq!(
+            check(json!({"path": "a", "count": 3.0})).unwrap().number("count"),
+            Some(3),
+            "as JSON Schema has it"
+        );
     }
 
     #[test]
@@ -168,6 +179,7 @@ mod tests {
             (json!({"path": "a", "count": 0}), "count must be a whole number from 1 to 9"),
             (json!({"path": "a", "count": -1}), "count must be a whole number from 1 to 9"),
             (json!({"path": "a", "count": 1.5}), "count must be a whole number from 1 to 9"),
+            (json!({"path": "a", "count": 1e300}), "count must be a whole number from 1 to 9"),
             (json!({"path": "a", "count": "3"}), "count must be a whole number from 1 to 9"),
             (json!({"path": "a", "names": []}), "names must be a list of texts that is not empty"),
             (json!({"path": "a", "names": [1]}), "names must be a list of texts that is not empty"),

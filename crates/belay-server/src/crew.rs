@@ -167,12 +167,23 @@ struct Pulse {
     said: UnboundedSender<Said>,
     entries: AtomicU64,
     expected: AtomicU64,
-    last: Mutex<Instant>,
+    last: Mutex<Last>,
+}
+
+/// What was told last, and when.
+struct Last {
+    at: Instant,
+    entries: u64,
 }
 
 impl Pulse {
     fn new(said: UnboundedSender<Said>) -> Pulse {
-        Pulse { said, entries: AtomicU64::new(0), expected: AtomicU64::new(0), last: Mutex::new(Instant::now()) }
+        Pulse {
+            said,
+            entries: AtomicU64::new(0),
+            expected: AtomicU64::new(0),
+            last: Mutex::new(Last { at: Instant::now(), entries: 0 }),
+        }
     }
 }
 
@@ -181,8 +192,9 @@ impl Progress for Pulse {
         let done = self.entries.fetch_add(entries, Relaxed) + entries;
         // A thread that finds another one telling has nothing to add.
         let Ok(mut last) = self.last.try_lock() else { return };
-        if last.elapsed() >= PULSE {
-            *last = Instant::now();
+        // The protocol wants it to grow each time.
+        if last.at.elapsed() >= PULSE && done > last.entries {
+            *last = Last { at: Instant::now(), entries: done };
             let expected = Some(self.expected.load(Relaxed)).filter(|expected| *expected >= done);
             let _ = self.said.send(Said::Progress(done, expected));
         }
@@ -190,5 +202,34 @@ impl Progress for Pulse {
 
     fn expect(&self, entries: u64, _bytes: u64) {
         self.expected.store(entries, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+
+    #[test]
+    fn progress_only_grows_and_names_no_end_that_is_not_known() {
+        let (said, mut heard) = unbounded_channel();
+        let pulse = Pulse::new(said);
+        let later = |pulse: &Pulse| pulse.last.lock().unwrap().at = Instant::now() - PULSE;
+        later(&pulse);
+        pulse.advance(0, 4096);
+        later(&pulse);
+        pulse.advance(3, 4096);
+        later(&pulse);
+        pulse.advance(0, 4096);
+        pulse.expect(10, 0);
+        later(&pulse);
+        pulse.advance(1, 4096);
+        drop(pulse);
+        let mut told = Vec::new();
+        while let Ok(Said::Progress(done, total)) = heard.try_recv() {
+            told.push((done, total));
+        }
+        assert_eq!(told, [(3, None), (4, Some(10))]);
     }
 }

@@ -338,7 +338,7 @@ fn told(snapshot: &Snapshot, command: Option<u64>, took: Duration) -> Event {
     let taken = SnapshotTaken {
         snapshot: Some(snapshot.id.clone()),
         kind: snapshot.kind.name().to_owned(),
-        origin: "auto".to_owned(),
+        origin: snapshot.origin.name().to_owned(),
         name: snapshot.label.clone().or(turn.map(|turn| format!("@turn-{turn}"))),
         slot: snapshot.slot,
         files: snapshot.files,

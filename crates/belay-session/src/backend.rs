@@ -11,7 +11,7 @@ mod told;
 mod zfs;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +27,9 @@ use crate::timeline::Timeline;
 use crate::workspace::{Work, Workspace};
 
 pub(crate) use beside::{beside, place_after};
+
+/// The file that says which snapshot a copy, or what is in a slot, is.
+const METADATA: &str = "metadata.json";
 
 /// What a user may ask for: one backend, or the best that works here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,7 +298,16 @@ impl Workspace<'_> {
             return Ok(());
         }
         let Some(path) = self.home.store().copy_path(&copy.place) else { return Ok(()) };
-        let path = path.with_file_name("metadata.json");
+        let path = path.with_file_name(METADATA);
+        // A copy that several snapshots share is described as the first of them; a slot says which one is in it.
+        if path.exists() {
+            return Ok(());
+        }
+        let written = write_metadata(&path, &self.metadata_of(snapshot)).and_then(|file| file.sync_all());
+        written.map_err(Error::path("write", &path))
+    }
+
+    fn metadata_of(&self, snapshot: &Snapshot) -> String {
         let text = serde_json::json!({
             "slot": snapshot.slot,
             "timestamp": snapshot.created_at,
@@ -309,14 +321,13 @@ impl Workspace<'_> {
             "type": snapshot.kind,
             "workspace": crate::record::PathText::from(std::os::unix::ffi::OsStrExt::as_bytes(self.path().as_os_str())),
         });
-        let write = || -> io::Result<()> {
-            use io::Write;
-            let mut options = std::fs::OpenOptions::new();
-            let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-            file.write_all(format!("{text:#}\n").as_bytes())?;
-            file.sync_all()
-        };
-        // A copy that several snapshots share is described as the first of them.
-        if path.exists() { Ok(()) } else { write().map_err(Error::path("write", &path)) }
+        format!("{text:#}\n")
     }
+}
+
+fn write_metadata(path: &Path, text: &str) -> io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }

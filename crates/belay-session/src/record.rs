@@ -73,6 +73,16 @@ pub enum Origin {
     Manual,
 }
 
+impl Origin {
+    /// Its name in lists and records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Auto => "auto",
+            Origin::Manual => "manual",
+        }
+    }
+}
+
 /// A pool with numbered slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -4,6 +4,7 @@
 //! cache never describes a snapshot that nobody can find.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use belay_store::{
     CaptureOptions, Captured, Cloned, Filter, Hash, Limits, Manifest, NativeCopy, Root, Source, Time, View, capture,
@@ -179,6 +180,7 @@ impl Workspace<'_> {
             return Err(Error::Disabled { origin: layer.name().to_owned() });
         }
         let recovered = self.recover(work)?;
+        let begun = Instant::now();
         let before = self.timeline()?;
         self.check(&before, request)?;
         let mut thinned = Pruned::default();
@@ -211,6 +213,10 @@ impl Workspace<'_> {
             }
         };
         taken(&snapshot);
+        if snapshot.origin == Origin::Manual {
+            // It is there, whether or not somebody can write that down.
+            let _ = self.note_snapshot(&snapshot, begun.elapsed());
+        }
         let arrival = self.notice_copy(&before, &captured)?;
         let files_read = captured.files_read;
         let linked = captured.linked.clone();

@@ -117,11 +117,17 @@ impl RealDisk {
         let path = self.at(name);
         match open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make_private_dir(path.parent().expect("every name is beneath the root"))?;
+                self.make_private_dirs(path.parent().expect("every name is beneath the root"))?;
                 open(&path)
             }
             other => other,
         }
+    }
+
+    fn make_private_dirs(&self, dir: &Path) -> io::Result<()> {
+        let is_missing = |dir: &&Path| dir.starts_with(&self.root) && !dir.is_dir();
+        let missing: Vec<&Path> = dir.ancestors().take_while(is_missing).collect();
+        missing.into_iter().rev().try_for_each(make_private_dir)
     }
 }
 

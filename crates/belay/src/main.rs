@@ -66,6 +66,8 @@ fn misused(error: &clap::Error) -> ExitCode {
         0 => ExitCode::SUCCESS,
         // Of a run every other code is the command's.
         _ if args::verb(&words) == Some("run") => ExitCode::from(BELAY_FAILED),
+        // To agents 2 means that the call must not go on, and settings may be those of another version of belay.
+        _ if args::verb(&words) == Some("hook") => ExitCode::FAILURE,
         code => ExitCode::from(u8::try_from(code).unwrap_or(2)),
     }
 }

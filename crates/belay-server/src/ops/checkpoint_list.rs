@@ -46,10 +46,7 @@ fn listed(workspace: &Workspace<'_>, snapshot: &Snapshot, before: Option<&Snapsh
     let nothing = |_| Snapshot { root: Hash([0; 32]), files: 0, ..snapshot.clone() };
     let told = workspace.as_told(snapshot).unwrap_or_else(nothing);
     let (name, hash) = (name_of(snapshot), told.root.to_hex());
-    let origin = match snapshot.origin {
-        belay_session::Origin::Auto => "auto",
-        belay_session::Origin::Manual => "manual",
-    };
+    let origin = snapshot.origin.name();
     let kind = snapshot.kind.name();
     let age = age(snapshot.created_at, now);
     let turn = snapshot.cause.turn.filter(|_| snapshot.kind == Kind::Turn);
@@ -170,7 +167,7 @@ fn changed(change: &Change, snapshot: &Snapshot, now: Timestamp) -> Item {
     let size = size_of(entry);
     let (path, op, checkpoint) = (words::path(&change.path), operation(change).name(), name_of(snapshot));
     let age = age(snapshot.created_at, now);
-    let line = format!("{op} {path} ({size} bytes) since {checkpoint}, {age}");
+    let line = format!("{op} {path} ({}) since {checkpoint}, {age}", count(size, "byte"));
     let is_symlink = entry.kind.file_type() == FileType::Symlink;
     let data = json!({
         "path": path, "op": op, "size": size, "is_symlink": is_symlink, "checkpoint": checkpoint, "age": age,
@@ -212,7 +209,7 @@ pub(super) fn history(call: &Call<'_>) -> Result<Reply> {
         };
         let size = version.entry.as_ref().map(size_of);
         let (checkpoint, age) = (name_of(&version.snapshot), age(version.snapshot.created_at, now));
-        let bytes = size.map(|size| format!(", {size} bytes")).unwrap_or_default();
+        let bytes = size.map(|size| format!(", {}", count(size, "byte"))).unwrap_or_default();
         text.push_str(&format!("\n{checkpoint}: {state}{bytes}, {age}"));
         list.push(json!({
             "checkpoint": checkpoint, "id": version.snapshot.id, "name": version.snapshot.label, "status": state,

@@ -136,6 +136,7 @@ impl Workspace<'_> {
         let journal = self.home.journal(&run)?;
         run.totals.commands = memory.commands;
         run.totals.changes = journal.change_counts()?.values().sum();
+        run.totals.paths = Some(journal.path_counts()?.0);
         run.totals.snapshots = journal.snapshots()?.len() as u64;
         run.final_snapshot = Some(last.id.clone());
         run.ended_at = Some(ended_at);

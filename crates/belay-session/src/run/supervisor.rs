@@ -420,6 +420,10 @@ impl<'w> Supervisor<'w> {
                 self.happened(vec![self.event(What::McpCall(*call))]);
                 self.report(client);
             }
+            Request::Taken(at, taken) => {
+                self.happened(vec![Event::new(at, What::Snapshot(*taken))]);
+                self.report(client);
+            }
             Request::Step(why) => {
                 let control = self.control.clone();
                 let told = move |done: std::result::Result<(), String>| {

@@ -4,7 +4,7 @@
 
 use std::io::{self, Read, Write};
 
-use belay_event::{Decision, McpCall, Raw, Rewound, Storm};
+use belay_event::{At, Decision, McpCall, Raw, Rewound, SnapshotTaken, Storm};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,8 @@ pub enum Request {
     Decide(Decision),
     /// To record that a tool of belay's was called.
     Called(Box<McpCall>),
+    /// To record that somebody else took a snapshot of its workspace, and when.
+    Taken(At, Box<SnapshotTaken>),
     /// To capture what changed, since an agent in it told of this step.
     Step(String),
 }

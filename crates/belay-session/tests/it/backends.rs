@@ -250,6 +250,31 @@ fn a_slot_leads_to_the_copy_that_is_in_it() {
 }
 
 #[test]
+fn slots_that_share_a_copy_say_each_what_is_in_it() {
+    let bed = bed("clone");
+    bed.ws.file("file", "the same\n");
+    let manual = |label: &str| {
+        let (label, pool) = (Some(label.to_owned()), Some(Pool::Manual));
+        bed.take(&SnapshotRequest { label, pool, ..SnapshotRequest::default() }).unwrap().snapshot
+    };
+    bed.label("in-no-slot");
+    let made = [manual("one"), manual("two")];
+    let slots = bed.ws.home().join("workspaces").join(bed.open().id()).join("auto_snapshots");
+    for snapshot in &made {
+        let slot = slots.join(snapshot.slot.unwrap().to_string());
+        assert_eq!(std::fs::read_to_string(slot.join("workspace/file")).unwrap(), "the same\n");
+        let told = std::fs::read(slot.join("metadata.json")).unwrap();
+        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+        assert_eq!((&told["slot"], &told["id"]), (&snapshot.slot.into(), &snapshot.id.as_str().into()), "{told}");
+        assert_eq!((told["name"].as_str(), told["origin"].as_str()), (snapshot.label.as_deref(), Some("manual")));
+    }
+    bed.open().delete(&[made[0].id.clone()]).unwrap();
+    let left: Vec<_> = std::fs::read_dir(&slots).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["11"]);
+    assert_eq!(std::fs::read_to_string(slots.join("11/workspace/file")).unwrap(), "the same\n");
+}
+
+#[test]
 fn damage_in_a_copy_is_named_and_nothing_is_restored_from_it() {
     let bed = bed("clone");
     bed.ws.file("dir/kept", noise(1, 5000)).file("other", "o");

@@ -1,6 +1,8 @@
 //! `belay config`: the settings in force, where each comes from, and the user's own file.
 
+use std::fs::DirBuilder;
 use std::io::Write;
+use std::os::unix::fs::DirBuilderExt;
 use std::process::ExitCode;
 
 use belay_session::{Edited, Layer, Setting, Settings, Trust};
@@ -168,7 +170,9 @@ fn change(context: &Context<'_>, key: &str, value: Option<&str>) -> Result<ExitC
         if std::fs::metadata(&path).is_ok_and(|meta| meta.permissions().readonly()) {
             return Err(Failure::refused(format!("{shown} is read-only")).untouched());
         }
-        std::fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(|error| cannot(&error))?;
+        // It may be belay's home, which nobody else looks into, whatever the mask of modes is.
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path.parent().unwrap_or(&path));
+        made.map_err(|error| cannot(&error))?;
         settings::replace(&path, &edited.text, 0o600).map_err(|error| cannot(&error))?;
     }
     let Edited { key, before, after, .. } = edited;

@@ -114,10 +114,10 @@ fn state(run: &RunRecord) -> Cell {
     }
 }
 
-/// The paths that changed; a run that goes on is asked itself.
+/// The paths that changed; a run or conversation that goes on is asked itself.
 fn changes(home: &Home, run: &RunRecord) -> u64 {
-    if !run.state.is_open() {
-        return run.totals.paths.unwrap_or(run.totals.changes);
+    if let Some(paths) = run.totals.paths.filter(|_| !run.state.is_open() && run.ended_at.is_some()) {
+        return paths;
     }
     let counts = home.journal(run).and_then(|journal| Ok(journal.path_counts()?));
     counts.map_or(run.totals.changes, |(paths, _)| paths)

@@ -136,6 +136,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Whether an agent's hooks told of it, and no process of belay's went with it.
+fn is_conversation(run: &RunRecord) -> bool {
+    run.supervisor.is_none() && matches!(run.state, RunState::Ended)
+}
+
 fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()> {
     let (id, caution) = (style::ID, style::CAUTION);
     let now = home.now().timestamp();
@@ -148,6 +153,9 @@ fn head(out: &mut Out, home: &Home, run: &RunRecord, sight: &Sight) -> Result<()
     let end = match run.ended {
         _ if run.is_live() => format!("still runs{took}"),
         Some(Ended::Code(code)) => format!("exit code {code}{took}{because}"),
+        // An agent's conversation has no end of its own: another prompt may come at any time.
+        None if is_conversation(run) && run.ended_at.is_some() => format!("its last turn{took}{because}"),
+        None if is_conversation(run) => format!("not yet, a turn goes on{because}"),
         other => format!("{}{took}{because}", if other.is_some() { past::end(other) } else { "not seen".to_owned() }),
     };
     writeln!(out, "ended        {end}")?;

@@ -84,6 +84,35 @@ fn turns_and_tool_calls_can_be_named_blamed_and_undone_without_a_run() {
 }
 
 #[test]
+fn the_paths_of_a_conversation_are_counted_alike_wherever_they_are_told() {
+    let mut world = World::new();
+    prompt(&mut world, "p1", "write a log");
+    for (call, line) in [("t1", "one"), ("t2", "two")] {
+        shell(&mut world, call, &format!("echo {line} >> log.txt"));
+        let (listed, shown) = (world.json(&["runs"])["changes"].clone(), world.ok(&["show", "@latest"]));
+        assert_eq!(listed, json!(1), "in the middle of the turn");
+        assert!(shown.contains("1 path\n"), "{shown}");
+        assert!(shown.contains("a turn goes on (told by hooks)"), "{shown}");
+    }
+    claude(&mut world, "Stop", json!({}));
+    let shown = world.ok(&["show", "@latest"]);
+    assert!(shown.contains("its last turn after "), "{shown}");
+    assert_eq!(world.json(&["runs"])["changes"], json!(1));
+    assert_eq!(world.json(&["show", "@latest"])["changes"], json!(1));
+}
+
+#[test]
+fn a_hook_that_is_called_wrongly_says_so_and_blocks_nobody() {
+    let mut world = World::new();
+    // As settings may have it that another version of belay wrote.
+    for words in [&["hook", "nobody"][..], &["hook", "claude", "--later"], &["hook"]] {
+        let ran = world.belay(words);
+        assert_eq!(ran.code, 1, "2 means to agents that the call must not go on: {ran}");
+        assert!(ran.stderr.contains("error: "), "{ran}");
+    }
+}
+
+#[test]
 fn nothing_changed_takes_no_snapshot_and_nothing_is_told_twice() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n");

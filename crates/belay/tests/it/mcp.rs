@@ -311,6 +311,34 @@ fn calls_are_recorded_with_the_run_or_conversation_that_they_belong_to() {
 }
 
 #[test]
+fn what_somebody_asks_to_keep_during_a_run_or_turn_is_in_its_record() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let rows =
+        "select slot, origin, name, start_fs_event_id, kind from snapshot_events where origin = 'manual' order by id";
+    let script = format!("echo two > a.txt; {} snapshot -q --label by-hand; sleep 0.2", env!("CARGO_BIN_EXE_belay"));
+    world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", &script]);
+    let found = world.ok(&["sql", "@latest", rows, "--csv"]);
+    assert!(found.contains(",manual,by-hand,0,manual"), "{found}");
+    assert!(world.ok(&["log"]).contains("(by-hand), manual"), "{}", world.ok(&["log"]));
+    let words = ["run", "-q", "--isolation", "none", "--", env!("CARGO_BIN_EXE_belay"), "mcp"];
+    let mut inside = Client::greet(world.command(&words), CURRENT).0;
+    inside.ok("snapshots_create", json!({"name": "by-tool"}));
+    assert!(inside.end().1);
+    let found = world.ok(&["sql", "@latest", rows, "--csv"]);
+    assert!(found.contains("10,manual,by-tool,0,manual"), "{found}");
+    let said = json!({ "session_id": "s", "cwd": world.workspace.path(), "hook_event_name": "UserPromptSubmit", "prompt": "go" });
+    crate::hooks::tell(&mut world, "claude", &said);
+    let mut outside = client(&world);
+    outside.ok("snapshots_create", json!({"name": "in-a-turn"}));
+    assert!(outside.end().1);
+    let found = world.ok(&["sql", "@latest", rows, "--csv"]);
+    assert!(found.contains("11,manual,in-a-turn,0,manual"), "{found}");
+    assert_eq!(world.belay(&["audit", "verify"]).code, 0);
+    world.belay(&["stop", "--helper"]);
+}
+
+#[test]
 fn a_history_that_is_forgotten_beside_an_open_server_begins_anew_and_nothing_else_is_harmed() {
     let mut world = World::new();
     world.workspace.file("a.txt", "one\n");

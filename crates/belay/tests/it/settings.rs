@@ -193,3 +193,22 @@ fn a_key_is_set_and_unset_in_your_own_file_and_nothing_else_changes() {
         "{ran}"
     );
 }
+
+#[test]
+fn belays_own_directories_are_private_whichever_command_makes_them() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    let home = world.workspace.outside().join("above/home");
+    for words in
+        [&["config", "set", "snapshots.auto_max", "9"][..], &["run", "-q", "--isolation", "none", "--", "true"]]
+    {
+        let mut command = world.command(words);
+        command.env("BELAY_HOME", &home);
+        assert_eq!(world.ran(command).code, 0, "{words:?}");
+    }
+    for dir in ["", "runs", "store", "store/packs", "workspaces"] {
+        let mode = std::fs::metadata(home.join(dir)).unwrap().permissions().mode();
+        assert_eq!(format!("{:o}", mode & 0o777), "700", "{dir:?}");
+    }
+}
