@@ -1,7 +1,9 @@
 //! Healing: what a spare, a workspace or the store itself still has of what was lost.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use belay_store::{Hash, LockMode, Manifest, Root, View, Witness};
 use jiff::Timestamp;
@@ -13,6 +15,7 @@ use crate::identity::{Identity, Index};
 use crate::intent::Pending;
 use crate::maintenance::{Census, Health, aside_name, unlisted};
 use crate::record::{Backend, Cause, Kind, Origin, Record, Snapshot};
+use crate::run::RunRecord;
 use crate::spare;
 use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
@@ -32,6 +35,8 @@ pub struct RepairReport {
     pub unclaimed: Vec<Snapshot>,
     /// Unreadable records that were set aside.
     pub records_dropped: u64,
+    /// Interrupted rollbacks whose record was lost with the directory of their workspace; the next command there finishes them.
+    pub rollbacks_found: u64,
 }
 
 /// Beside the workspaces: what was found in the store and belongs to none of them for certain.
@@ -64,7 +69,8 @@ impl Home {
             self.disk().remove(&damage.file).map_err(Error::disk("remove", &damage.file))?;
             report.records_dropped += 1;
         }
-        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist()?;
+        let had_list = Index::read(self.disk())?.exists;
+        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist(had_list)?;
         let index = Index::read(self.disk())?;
         let bare: Vec<&Identity> = index.without_directory(self.disk()).collect();
         let mut poor = Vec::new();
@@ -72,13 +78,15 @@ impl Home {
             let is_bare = bare.iter().any(|identity| identity.id == id);
             poor.extend(self.heal_timeline(&id, is_bare, &mut report)?);
         }
-        if !poor.is_empty() {
+        // Without a list nobody knows how many workspaces there were.
+        if !poor.is_empty() || !had_list {
             self.bring_back(&poor, &mut report)?;
         }
         // Until now that it was missing told of the loss: whoever dies in between begins again.
         for identity in bare {
             Index::copy_again(self.disk(), identity)?;
         }
+        Index::begin(self.disk())?;
         // Last, when it is known again what is needed.
         let census = self.census()?;
         if !health.store.damage.is_empty() {
@@ -95,11 +103,11 @@ impl Home {
     }
 
     /// Lists workspaces again, or sets aside the timelines of which nobody knows whose they are.
-    fn relist(&self) -> Result<u64> {
+    fn relist(&self, had_list: bool) -> Result<u64> {
         let histories = self.histories();
         let mut set_aside = 0;
         for id in unlisted(&histories, &Index::read(self.disk())?) {
-            if !Index::relist(self.disk(), id)? {
+            if !Index::relist(self.disk(), id, || self.told_by_runs(id))? {
                 let (name, aside) = (timeline_name(id), aside_name(id));
                 match self.disk().rename(&name, &aside) {
                     // There is only its spare.
@@ -112,7 +120,18 @@ impl Home {
                 set_aside += 1;
             }
         }
+        // Of these there is no history left; the store may hold what they had.
+        for id in Index::known_apart(self.disk()).iter().filter(|_| !had_list) {
+            Index::relist(self.disk(), id, || Ok(None))?;
+        }
         Ok(set_aside)
+    }
+
+    /// What the newest record of a run says of where its workspace is.
+    fn told_by_runs(&self, id: &str) -> Result<Option<Identity>> {
+        let newest = self.runs()?.into_iter().rfind(|run| run.workspace == id);
+        let path = |run: &RunRecord| PathBuf::from(OsStr::from_bytes(run.root.bytes()));
+        Ok(newest.map(|run| Identity::of_path(id.to_owned(), path(&run), run.created_at)))
     }
 
     /// Writes a timeline anew with what its spare has of it; if records stay lost, it is left as it is and returned.
@@ -126,6 +145,10 @@ impl Home {
         report.records_dropped += pending.damage.len() as u64;
         let found = Timeline::read(self.disk(), &name)?;
         let (healed, restored) = Timeline::healed(self.disk(), &name)?;
+        if is_bare {
+            let has_ended = |operation: &str| healed.rewinds().iter().any(|rewind| rewind.operation == operation);
+            report.rollbacks_found += Pending::bring_back(self.disk(), workspace, has_ended)?;
+        }
         report.records_restored += restored;
         let dropped = (found.damage().len() as u64).saturating_sub(restored);
         if dropped > 0 || is_bare && restored == 0 {
