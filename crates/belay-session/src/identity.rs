@@ -270,7 +270,8 @@ impl Index {
             Index::update(disk, |index| index.known.iter().all(|known| known.id != id).then_some(identity))?;
             return Ok(true);
         }
-        let told = recorded(disk, &apart(id), id)?.map_or_else(else_told, |identity| Ok(Some(identity)))?;
+        let told =
+            recorded(disk, &apart(id), id).unwrap_or_default().map_or_else(else_told, |identity| Ok(Some(identity)))?;
         let Some(identity) = told else { return Ok(false) };
         // Only into the list: that its own record is missing tells of the loss until everything is back.
         let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
@@ -311,7 +312,8 @@ impl Index {
 
     /// Writes beside the history of a workspace, and apart from it, what the list says of it.
     pub(crate) fn copy_again(disk: &dyn Disk, identity: &Identity) -> Result<()> {
-        Log::rewrite(disk, &apart(&identity.id), &[identity.payload()])?;
+        // One that cannot be written only knows less, and the next snapshot tries again.
+        let _ = Log::rewrite(disk, &apart(&identity.id), &[identity.payload()]);
         Log::rewrite(disk, &copy_of(&identity.id), &[identity.payload()]).map(drop)
     }
 
@@ -348,6 +350,7 @@ impl Index {
         // Or a list that is lost later would be made again with it.
         match disk.remove(&apart(id)) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
             removed => removed.map_err(Error::disk("remove", apart(id)))?,
         }
         Log::rewrite(disk, INDEX, &kept).map(drop)

@@ -243,6 +243,7 @@ impl Home {
     pub(crate) fn roots_without(&self, gone: &HashSet<Hash>) -> belay_store::Result<Vec<Hash>> {
         let census = self.census().map_err(|error| match error {
             Error::Store(error) => error,
+            Error::Disk { operation, name, source } => belay_store::Error::Disk { operation, name, source },
             other => belay_store::Error::Invalid(other.to_string()),
         })?;
         match census.damage.first() {

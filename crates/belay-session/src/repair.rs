@@ -159,6 +159,8 @@ impl Home {
         if !found.damage().is_empty() {
             healed.rewrite(self.disk(), &name)?;
         }
+        spare::renew(self.disk(), &name)?;
+        Index::set_apart(self.disk(), workspace);
         Ok(None)
     }
 

@@ -46,7 +46,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         false => (context.settled_home()?, Vec::new()),
     };
     let health = check(context, &home, args.deep)?;
-    let repaired = if args.repair && !health.is_sound() { Some(home.repair(&health)?) } else { None };
+    let is_asked = args.repair && (!health.is_sound() || !mended.is_empty());
+    let repaired = if is_asked { Some(home.repair(&health)?) } else { None };
     let after = match &repaired {
         Some(_) => Some(check(context, &home, args.deep)?),
         None => None,
@@ -93,11 +94,9 @@ fn write_mended(out: &mut Out, mended: &Mended) -> Result<()> {
             let hash = algorithm.name();
             writeln!(out, "Made again: store/format (format {format}, {hash}), as what is stored proves.")?;
         }
-        Mended::Packs { aside } => {
-            writeln!(out, "Made again: store/packs, without what was in it.")?;
-            if let Some(aside) = aside {
-                writeln!(out, "  What was in its place is kept as {}.", view::path(aside))?;
-            }
+        Mended::Packs => writeln!(out, "Made again: store/packs, without what was in it.")?,
+        Mended::Aside { name, to } => {
+            writeln!(out, "Set aside: what was in the place of {name}; it is {} now.", view::path(to))?;
         }
     }
     Ok(())
@@ -216,9 +215,8 @@ fn to_json(health: &Health, mended: &[Mended], repaired: Option<&RepairReport>, 
         Mended::Format { format, algorithm } => {
             json!({ "file": "store/format", "format": format, "hash": algorithm.name() })
         }
-        Mended::Packs { aside } => {
-            json!({ "file": "store/packs", "aside": aside.as_ref().map(|aside| aside.to_string_lossy()) })
-        }
+        Mended::Packs => json!({ "file": "store/packs" }),
+        Mended::Aside { name, to } => json!({ "file": name, "aside": to.to_string_lossy() }),
     });
     let damage = health.store.damage.iter();
     let damage = damage.map(|one| json!({ "file": one.file, "detail": one.detail, "affected": one.affected }));

@@ -214,6 +214,9 @@ fn of_system(failure: Failure, error: &io::Error, denied: &str) -> Failure {
     match error.kind() {
         io::ErrorKind::PermissionDenied => failure.hint(denied),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => failure.hint(MAKE_ROOM),
+        io::ErrorKind::NotADirectory | io::ErrorKind::InvalidData if denied == NOT_OURS => {
+            failure.hint("`belay verify --repair` gives what is in the place of a file or directory another name")
+        }
         _ => failure,
     }
 }
