@@ -17,7 +17,7 @@ use crate::maintenance::{Census, Health, aside_name, unlisted};
 use crate::record::{Backend, Cause, Kind, Origin, Record, Snapshot};
 use crate::run::RunRecord;
 use crate::spare;
-use crate::timeline::Timeline;
+use crate::timeline::{Healed, Timeline};
 use crate::workspace::timeline_name;
 
 /// What a repair did.
@@ -112,7 +112,7 @@ impl Home {
                 match self.disk().rename(&name, &aside) {
                     // There is only its spare.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                        Timeline::healed(self.disk(), &name)?.0.rewrite(self.disk(), &aside)?;
+                        Healed::read(self.disk(), &name)?.timeline.rewrite(self.disk(), &aside)?;
                     }
                     renamed => renamed.map_err(Error::disk("set aside", &name))?,
                 }
@@ -144,20 +144,22 @@ impl Home {
         }
         report.records_dropped += pending.damage.len() as u64;
         let found = Timeline::read(self.disk(), &name)?;
-        let (healed, restored) = Timeline::healed(self.disk(), &name)?;
+        let healed = Healed::read(self.disk(), &name)?;
+        let restored = healed.restored;
         if is_bare {
-            let has_ended = |operation: &str| healed.rewinds().iter().any(|rewind| rewind.operation == operation);
+            let has_ended =
+                |operation: &str| healed.timeline.rewinds().iter().any(|rewind| rewind.operation == operation);
             report.rollbacks_found += Pending::bring_back(self.disk(), workspace, has_ended)?;
         }
         report.records_restored += restored;
         let dropped = (found.damage().len() as u64).saturating_sub(restored);
         if dropped > 0 || is_bare && restored == 0 {
             report.records_dropped += dropped;
-            let named = healed.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
+            let named = healed.timeline.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
             return Ok(Some(Poor { id: workspace.to_owned(), named, is_lost: found.is_lost() }));
         }
         if !found.damage().is_empty() {
-            healed.rewrite(self.disk(), &name)?;
+            healed.write(self.disk(), &name)?;
         }
         spare::renew(self.disk(), &name)?;
         Index::set_apart(self.disk(), workspace);
@@ -172,13 +174,13 @@ impl Home {
         for (number, one) in poor.iter().enumerate() {
             let (name, lock) = (timeline_name(&one.id), format!("workspaces/{}/lock", one.id));
             let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-            let mut timeline = Timeline::healed(self.disk(), &name)?.0;
+            let mut healed = Healed::read(self.disk(), &name)?;
             for found in found.iter().filter(|found| found.whose == Some(number)) {
-                timeline.apply(Record::Snapshot(Box::new(self.found_again(&timeline, found))));
+                healed.add(Record::Snapshot(Box::new(self.found_again(&healed.timeline, found))));
                 report.snapshots_found += 1;
             }
             // The cache tells of the loss until the timeline has what was found: whoever dies in between begins again.
-            timeline.rewrite(self.disk(), &name)?;
+            healed.write(self.disk(), &name)?;
             if one.is_lost {
                 self.drop_cache(&one.id)?;
             }
