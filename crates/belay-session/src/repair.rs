@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use belay_store::{Hash, LockMode, Manifest, Root, View, Witness};
+use belay_store::{CopyPlace, Hash, LockMode, Manifest, Root, VerifyReport, View, Witness};
 use jiff::Timestamp;
 
 use crate::error::{Error, Result};
@@ -96,10 +96,30 @@ impl Home {
                     live.push(Witness { root, snapshot: latest.manifest, cache: format!("workspaces/{id}/cache") });
                 }
             }
+            live.extend(self.copies_of(&health.store)?);
             let repaired = belay_store::repair(self.store(), &health.store, &census.roots(), &live)?;
             (report.healed, report.lost) = (repaired.healed, repaired.lost);
         }
         Ok(report)
+    }
+
+    /// The native copies of snapshots that are damaged: each is a whole tree as it was.
+    fn copies_of(&self, damaged: &VerifyReport) -> Result<Vec<Witness>> {
+        let hit: HashSet<Hash> =
+            damaged.damage.iter().flat_map(|one| &one.affects).map(|(manifest, _)| *manifest).collect();
+        let mut witnesses = Vec::new();
+        for copy in self.store().native_copies()?.into_iter().filter(|copy| !copy.is_archive) {
+            let place = match &copy.place {
+                CopyPlace::Home(name) => self.path().join(name),
+                CopyPlace::Outside(path) => path.clone(),
+            };
+            if let (Some(snapshot), Ok(root)) =
+                (copy.manifest.filter(|manifest| hit.contains(manifest)), Root::open(&place))
+            {
+                witnesses.push(Witness { root, snapshot, cache: format!("copies/{}/cache", copy.id) });
+            }
+        }
+        Ok(witnesses)
     }
 
     /// Lists workspaces again, or sets aside the timelines of which nobody knows whose they are.

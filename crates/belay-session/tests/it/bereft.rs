@@ -311,3 +311,23 @@ fn what_lies_apart_keeps_nobody_from_working_where_it_cannot_be_written() {
     bed.home.forget_workspace(&departed).unwrap();
     bed.snap();
 }
+
+#[test]
+fn without_its_packs_what_a_native_copy_holds_is_still_had() {
+    let bed = Bed::new().with(&[("snapshots.backend", "clone")]);
+    bed.ws.file("d/kept", noise(1, 50_000)).file("d/gone", "only the copy has it").dir("empty");
+    let old = bed.label("old");
+    assert!(old.native_ref.is_some());
+    bed.ws.remove("d/gone").file("d/kept", "new");
+    bed.label("now");
+    lose_dir(&bed, "store/packs");
+    let bed = Bed { home: Home::open_mended(bed.ws.home(), options(&bed.seconds, 3)).unwrap().0, ..bed };
+    bed.home.repair(&bed.home.verify(true, work()).unwrap()).unwrap();
+    let after = bed.home.verify(true, work()).unwrap();
+    assert!(after.is_sound(), "{:?}", after.store.damage);
+    bed.rollback(&old);
+    assert_eq!(
+        (bed.text("d/gone"), fs::read(bed.ws.join("d/kept")).unwrap()),
+        ("only the copy has it".into(), noise(1, 50_000))
+    );
+}
