@@ -193,7 +193,7 @@ impl Workspace<'_> {
         }
         let deleted = delete_records(self.home, &self.id, &ids, Why::Pruned)?;
         // What cannot be freed now is freed by the next that can.
-        Ok(Pruned { deleted, freed_bytes: self.home.collect_quietly().unwrap_or(0) })
+        Ok(Pruned { deleted, freed_bytes: self.home.collect_quietly().unwrap_or(0), unfreed: None })
     }
 
     fn capture_native(&self, native: &dyn Native, look: Look<'_>, work: Work<'_>) -> Result<Kept> {

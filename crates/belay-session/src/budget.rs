@@ -113,7 +113,7 @@ impl Workspace<'_> {
     /// Gives back what nothing names any more. When the disk is full no snapshot is deleted for that: whoever filled it may
     /// not have been us, and would have old snapshots deleted for one that still does not fit.
     pub(crate) fn make_space(&self) -> Pruned {
-        Pruned { deleted: Vec::new(), freed_bytes: self.home.collect_quietly().unwrap_or(0) }
+        Pruned { freed_bytes: self.home.collect_quietly().unwrap_or(0), ..Pruned::default() }
     }
 
     /// Brings the store within its budget without deleting any of `spared`; returns what it has then.
@@ -164,7 +164,7 @@ impl Workspace<'_> {
     fn thin(&self, needed: u64, wanted: u64, spared: Spared<'_>) -> Result<Pruned> {
         // While nothing can be freed, deleting snapshots would only lose them.
         let Some(freed_bytes) = self.home.collect_quietly() else { return Ok(Pruned::default()) };
-        let mut pruned = Pruned { deleted: Vec::new(), freed_bytes };
+        let mut pruned = Pruned { freed_bytes, ..Pruned::default() };
         let budget = self.budget()?;
         if !budget.is_over() && budget.room() >= needed {
             return Ok(pruned);

@@ -14,7 +14,7 @@ use crate::home::Home;
 use crate::identity::{Index, WorkspaceInfo};
 use crate::record::{Snapshot, Why};
 use crate::resident::lock_name;
-use crate::retention::{delete_records, needed};
+use crate::retention::{Pruned, delete_records, needed};
 use crate::spare;
 use crate::timeline::Timeline;
 use crate::workspace::timeline_name;
@@ -61,8 +61,8 @@ impl Home {
         Ok(Departed { workspace, snapshots, runs, freed_bytes })
     }
 
-    /// Forgets it; returns the bytes that the store gave back.
-    pub fn forget_workspace(&self, departed: &Departed) -> Result<u64> {
+    /// Forgets it, and frees what nothing needs any more.
+    pub fn forget_workspace(&self, departed: &Departed) -> Result<Pruned> {
         let id = departed.workspace.id.as_str();
         let lock = lock_name(id);
         let held = self.disk().lock(&lock, LockMode::Exclusive, false).map_err(Error::disk("lock", &lock))?;
@@ -96,7 +96,7 @@ impl Home {
         remove_all(&self.path().join("workspaces").join(id))?;
         // Whoever waits for it holds what a collection waits for.
         drop(still);
-        Ok(self.gc(false)?.report.freed_bytes)
+        Ok(self.free_after(departed.snapshots.clone()))
     }
 }
 

@@ -24,6 +24,15 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// Nothing is freed while snapshots are listed that need what is damaged or missing.
+    #[error("nothing can be freed while {} is listed, which cannot be read in full", .snapshots[0].1)]
+    Unfreeable {
+        /// The workspaces and the snapshots; at least one.
+        snapshots: Vec<(PathBuf, String)>,
+        /// What is damaged or missing.
+        #[source]
+        source: belay_store::Error,
+    },
     /// A workspace had snapshots, and the list of them is gone.
     #[error("{name} in belay's home is missing or empty, and this workspace had snapshots")]
     LostTimeline {

@@ -73,6 +73,7 @@ impl Home {
     pub fn on(disk: Arc<dyn Disk>, path: &Path, options: HomeOptions) -> Result<Home> {
         let path = path.canonicalize().map_err(Error::path("open", path))?;
         let store = Store::open(disk, options.algorithm)?.packing(options.packing);
+        crate::mend::check_packs(store.disk().as_ref(), &path)?;
         Ok(Home { path, store, options })
     }
 

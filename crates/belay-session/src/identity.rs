@@ -2,7 +2,7 @@
 //!
 //! Belay writes nothing into a workspace, so the list of known ones is all it has: `workspaces/index`, a log
 //! in which the last record of an id counts. Each record is also beside the history of its workspace, so that a lost
-//! list can be made again.
+//! list can be made again, and once more apart from all of them, so that they can be lost with it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -20,10 +20,16 @@ use crate::record::PathText;
 
 const INDEX: &str = "workspaces/index";
 const INDEX_LOCK: &str = "workspaces/index.lock";
+const APART: &str = "identities";
 
 /// What the list says of a workspace, once more beside its history.
 fn copy_of(id: &str) -> String {
     format!("workspaces/{id}/identity")
+}
+
+/// The same apart from all workspaces.
+fn apart(id: &str) -> String {
+    format!("{APART}/{id}")
 }
 
 /// How a workspace was recognised.
@@ -150,6 +156,16 @@ impl Identity {
         Identity { copied_from: Some(other), ..self.clone() }
     }
 
+    /// A workspace of which only its path is known: whatever directory is there continues its history.
+    pub(crate) fn of_path(id: String, path: PathBuf, created_at: Timestamp) -> Identity {
+        let nowhere = Place { path: path.clone(), device: 0, inode: 0, born: None };
+        Identity::new(id, &Place::look(&path).unwrap_or(nowhere), created_at)
+    }
+
+    fn payload(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("an identity is plain data with text keys")
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         PathBuf::from(OsStr::from_bytes(self.path.bytes()))
     }
@@ -192,6 +208,13 @@ pub(crate) fn former<'a>(known: &'a [Identity], here: &Place) -> Option<(&'a Ide
     known.iter().find_map(|identity| Some((identity, identity.former.iter().rfind(is_it)?.until)))
 }
 
+/// What a file says of the workspace of that id, if it can be read.
+fn recorded(disk: &dyn Disk, name: &str, id: &str) -> Result<Option<Identity>> {
+    let log = Log::read(disk, name)?;
+    let told = log.payloads().next().and_then(|(_, payload)| serde_json::from_slice::<Identity>(payload).ok());
+    Ok(told.filter(|identity| identity.id == id))
+}
+
 /// The list of known workspaces.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
@@ -228,22 +251,58 @@ impl Index {
         let lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
         let (index, log) = Index::read_with_log(disk)?;
         if let Some(identity) = decide(&index) {
-            let payload = serde_json::to_vec(&identity).expect("an identity is plain data with text keys");
             // First: a workspace in the list without its own record is one whose directory was lost.
-            Log::rewrite(disk, &copy_of(&identity.id), std::slice::from_ref(&payload))?;
-            log.append(disk, INDEX, &[payload])?;
+            Index::copy_again(disk, &identity)?;
+            log.append(disk, INDEX, &[identity.payload()])?;
         }
         drop(lock);
         Ok(())
     }
 
-    /// Puts a workspace that has a history back into the list; false if not even its own record tells what it is.
-    pub(crate) fn relist(disk: &dyn Disk, id: &str) -> Result<bool> {
-        let copy = Log::read(disk, &copy_of(id))?;
-        let identity = copy.payloads().next().and_then(|(_, payload)| serde_json::from_slice::<Identity>(payload).ok());
-        let Some(identity) = identity.filter(|identity| identity.id == id) else { return Ok(false) };
-        Index::update(disk, |index| index.known.iter().all(|known| known.id != id).then_some(identity))?;
+    /// Puts a workspace that has a history back into the list; false if nothing tells what it is. `else_told` is asked for
+    /// what neither its own record nor the one apart tells.
+    pub(crate) fn relist(
+        disk: &dyn Disk,
+        id: &str,
+        else_told: impl FnOnce() -> Result<Option<Identity>>,
+    ) -> Result<bool> {
+        if let Some(identity) = recorded(disk, &copy_of(id), id)? {
+            Index::update(disk, |index| index.known.iter().all(|known| known.id != id).then_some(identity))?;
+            return Ok(true);
+        }
+        let told =
+            recorded(disk, &apart(id), id).unwrap_or_default().map_or_else(else_told, |identity| Ok(Some(identity)))?;
+        let Some(identity) = told else { return Ok(false) };
+        // Only into the list: that its own record is missing tells of the loss until everything is back.
+        let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
+        let (index, log) = Index::read_with_log(disk)?;
+        if index.known.iter().all(|known| known.id != id) {
+            log.append(disk, INDEX, &[identity.payload()])?;
+        }
         Ok(true)
+    }
+
+    /// The workspaces of which something is known apart from all of them.
+    pub(crate) fn known_apart(disk: &dyn Disk) -> Vec<String> {
+        disk.list(APART).unwrap_or_default().into_iter().map(|(id, _)| id).collect()
+    }
+
+    /// Writes apart what is known of a workspace, where an earlier belay has not; one that cannot only knows less.
+    pub(crate) fn set_apart(disk: &dyn Disk, id: &str) {
+        if disk.open(&apart(id)).is_ok() {
+            return;
+        }
+        let Ok(Some(_lock)) = disk.lock(INDEX_LOCK, LockMode::Exclusive, false) else { return };
+        let known = Index::read(disk).map(|index| index.known).unwrap_or_default();
+        if let Some(identity) = known.iter().find(|known| known.id == id) {
+            let _ = Log::rewrite(disk, &apart(id), &[identity.payload()]);
+        }
+    }
+
+    /// Begins the list, if there is none.
+    pub(crate) fn begin(disk: &dyn Disk) -> Result<()> {
+        let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
+        if Index::read(disk)?.exists { Ok(()) } else { Log::rewrite(disk, INDEX, &[]).map(drop) }
     }
 
     /// The workspaces in the list of which nothing is beside their histories.
@@ -251,10 +310,11 @@ impl Index {
         self.known.iter().filter(|identity| disk.open(&copy_of(&identity.id)).is_err())
     }
 
-    /// Writes beside the history of a workspace what the list says of it.
+    /// Writes beside the history of a workspace, and apart from it, what the list says of it.
     pub(crate) fn copy_again(disk: &dyn Disk, identity: &Identity) -> Result<()> {
-        let payload = serde_json::to_vec(identity).expect("an identity is plain data with text keys");
-        Log::rewrite(disk, &copy_of(&identity.id), &[payload]).map(drop)
+        // One that cannot be written only knows less, and the next snapshot tries again.
+        let _ = Log::rewrite(disk, &apart(&identity.id), &[identity.payload()]);
+        Log::rewrite(disk, &copy_of(&identity.id), &[identity.payload()]).map(drop)
     }
 
     /// Whether a workspace is in the list.
@@ -285,9 +345,14 @@ impl Index {
             let (name, detail) = (damage.file.clone(), damage.detail.clone());
             return Err(belay_store::Error::Corrupt { name, detail }.into());
         }
-        let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
-        let kept = index.known.iter().filter(|known| known.id != id).map(payload).collect::<Vec<_>>();
+        let kept = index.known.iter().filter(|known| known.id != id).map(Identity::payload).collect::<Vec<_>>();
         remove()?;
+        // Or a list that is lost later would be made again with it.
+        match disk.remove(&apart(id)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {}
+            removed => removed.map_err(Error::disk("remove", apart(id)))?,
+        }
         Log::rewrite(disk, INDEX, &kept).map(drop)
     }
 
@@ -296,8 +361,7 @@ impl Index {
         let _lock = disk.lock(INDEX_LOCK, LockMode::Exclusive, true).map_err(Error::disk("lock", INDEX_LOCK))?;
         let index = Index::read(disk)?;
         if !index.damage.is_empty() {
-            let payload = |identity| serde_json::to_vec(identity).expect("an identity is plain data with text keys");
-            Log::rewrite(disk, INDEX, &index.known.iter().map(payload).collect::<Vec<_>>())?;
+            Log::rewrite(disk, INDEX, &index.known.iter().map(Identity::payload).collect::<Vec<_>>())?;
         }
         Ok(index.damage.len() as u64)
     }

@@ -1,7 +1,10 @@
 //! The record of a rollback under way, durable before the first live path is changed.
 //!
 //! While it is there, the next command has something to finish; the content of both snapshots that it names is
-//! kept whatever happens to them in the timeline.
+//! kept whatever happens to them in the timeline. It is written once more apart from its workspace, for which nobody waits,
+//! and only a repair that finds the workspace's directory gone reads that.
+
+use std::io;
 
 use belay_store::{Disk, Hash, MtimePolicy};
 use jiff::Timestamp;
@@ -65,6 +68,13 @@ fn file_name(workspace: &str, operation: &str) -> String {
     format!("{}/{PREFIX}{operation}", directory(workspace))
 }
 
+/// All intents once more.
+const APART: &str = "intents";
+
+fn apart(workspace: &str, operation: &str) -> String {
+    format!("{APART}/{workspace}.{operation}")
+}
+
 impl Intent {
     pub(crate) fn mtime(&self) -> MtimePolicy {
         if self.exact_times { MtimePolicy::Exact } else { MtimePolicy::Fresh }
@@ -77,19 +87,28 @@ impl Intent {
     /// Makes the intent durable.
     pub(crate) fn write(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
         let payload = serde_json::to_vec(self).expect("an intent is plain data with text keys");
-        Log::rewrite(disk, &file_name(workspace, &self.operation), &[payload]).map(drop)
+        let log = Log::rewrite(disk, &file_name(workspace, &self.operation), &[payload])?;
+        let _ = disk.append(&apart(workspace, &self.operation), 0).and_then(|mut file| file.write(log.since(0)));
+        Ok(())
     }
 
     /// Forgets the intent of something that was never begun; durably, or it would be begun after a crash.
     pub(crate) fn withdraw(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
         self.clear(disk, workspace)?;
-        let dir = directory(workspace);
-        disk.sync_dir(&dir).map_err(Error::disk("sync", &dir))
+        for dir in [APART.to_owned(), directory(workspace)] {
+            match disk.sync_dir(&dir) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                synced => synced.map_err(Error::disk("sync", &dir))?,
+            }
+        }
+        Ok(())
     }
 
     /// Forgets the intent of something that the timeline tells has ended; if it is back after a crash, that will
     /// be seen.
     pub(crate) fn clear(&self, disk: &dyn Disk, workspace: &str) -> Result<()> {
+        // First: what is left alone of it must not be the one that a repair would go by.
+        let _ = disk.remove(&apart(workspace, &self.operation));
         let name = file_name(workspace, &self.operation);
         disk.remove(&name).map_err(Error::disk("remove", &name))
     }
@@ -105,6 +124,25 @@ impl Pending {
             disk.remove(&name).map_err(Error::disk("remove", &name))?;
         }
         Ok(())
+    }
+
+    /// Brings back, from apart, the intents of a workspace whose directory was lost, but for those that `has_ended`; returns
+    /// how many.
+    pub(crate) fn bring_back(disk: &dyn Disk, workspace: &str, has_ended: impl Fn(&str) -> bool) -> Result<u64> {
+        let mut brought = 0;
+        for (name, _) in disk.list(APART).map_err(Error::disk("list", APART))? {
+            let Some(operation) = name.strip_prefix(workspace).and_then(|rest| rest.strip_prefix('.')) else {
+                continue;
+            };
+            let log = Log::read(disk, &apart(workspace, operation))?;
+            let intent = log.payloads().next().and_then(|(_, payload)| serde_json::from_slice::<Intent>(payload).ok());
+            // One that a power cut took back was not waited for, and neither was its removal.
+            if let Some(intent) = intent.filter(|intent| !has_ended(&intent.operation)) {
+                intent.write(disk, workspace)?;
+                brought += 1;
+            }
+        }
+        Ok(brought)
     }
 
     pub(crate) fn read(disk: &dyn Disk, workspace: &str) -> Result<Pending> {

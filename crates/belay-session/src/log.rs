@@ -160,6 +160,16 @@ impl Log {
         Ok(Log { exists: true, ..Log::scan(bytes) })
     }
 
+    /// Replaces the file by this log, with more payloads behind it; the caller holds the lock that covers it.
+    pub(crate) fn restore(&self, disk: &dyn Disk, name: &str, payloads: &[Vec<u8>]) -> Result<Log> {
+        let (mut bytes, mut last) = (self.bytes[..self.end].to_vec(), self.last);
+        for payload in payloads {
+            last = frame(&mut bytes, &last, payload)?;
+        }
+        replace(disk, name, &bytes)?;
+        Ok(Log { exists: true, ..Log::scan(bytes) })
+    }
+
     fn scan(bytes: Vec<u8>) -> Log {
         let mut log = Log::default();
         let mut at = 0;

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use belay_store::{
     GcOptions, GcReport, Hash, HeavyPath, Progress, Quiet, Usage, VerifyOptions, VerifyReport, gc, heaviest, verify,
@@ -232,7 +233,8 @@ impl Home {
         let detail = match (index.damage.first(), unlisted(&histories, &index).next()) {
             (Some(damage), _) => damage.detail.clone(),
             (None, Some(id)) => format!("{id} has a history and is not in it"),
-            (None, None) => return Ok(()),
+            (None, None) if index.exists || self.store().stored_bytes()? == 0 => return Ok(()),
+            (None, None) => "it is missing, and the store is not empty".to_owned(),
         };
         Err(Error::Store(belay_store::Error::Corrupt { name: "workspaces/index".to_owned(), detail }))
     }
@@ -241,6 +243,7 @@ impl Home {
     pub(crate) fn roots_without(&self, gone: &HashSet<Hash>) -> belay_store::Result<Vec<Hash>> {
         let census = self.census().map_err(|error| match error {
             Error::Store(error) => error,
+            Error::Disk { operation, name, source } => belay_store::Error::Disk { operation, name, source },
             other => belay_store::Error::Invalid(other.to_string()),
         })?;
         match census.damage.first() {
@@ -253,11 +256,36 @@ impl Home {
 
     pub(crate) fn collect(&self, options: &GcOptions<'_>) -> Result<GcReport> {
         let options = GcOptions { remove_copy: &crate::backend::remove, ..*options };
-        let report = gc(self.store(), &mut || self.roots_without(&HashSet::new()), &options)?;
+        let collected = gc(self.store(), &mut || self.roots_without(&HashSet::new()), &options);
+        let report = collected.map_err(|error| self.unfreeable(error))?;
         if !options.dry_run {
             given_up::settle(self.disk(), |key| self.store().contains(key).unwrap_or(true));
         }
         Ok(report)
+    }
+
+    /// Says which snapshots keep everything from being freed, if it is theirs what could not be read.
+    fn unfreeable(&self, error: belay_store::Error) -> Error {
+        let is_it = |damage: &belay_store::Damage| match &error {
+            belay_store::Error::Missing(key) => damage.objects.contains(key),
+            belay_store::Error::Corrupt { name, .. } => damage.file == *name,
+            _ => false,
+        };
+        if !is_damage(&error) {
+            return error.into();
+        }
+        let Ok(health) = self.verify(false, Work { progress: &Quiet, stop: &AtomicBool::new(false) }) else {
+            return error.into();
+        };
+        let hit = health.affected.iter().filter(|one| is_it(&health.store.damage[one.damage]));
+        let mut snapshots: Vec<(PathBuf, String)> =
+            hit.map(|one| (PathBuf::clone(&one.workspace), one.snapshot.id.clone())).collect();
+        let mut seen = HashSet::new();
+        snapshots.retain(|one| seen.insert(one.clone()));
+        match snapshots.is_empty() {
+            true => error.into(),
+            false => Error::Unfreeable { snapshots, source: error },
+        }
     }
 
     /// Frees what can be freed without waiting; nothing is said if the store is damaged or busy.
@@ -279,7 +307,12 @@ impl Home {
         let gone =
             snapshots.iter().map(|snapshot| snapshot.manifest).filter(|manifest| !kept.contains(manifest)).collect();
         let options = GcOptions { dry_run: true, ..GcOptions::default() };
-        Ok(gc(self.store(), &mut || self.roots_without(&gone), &options)?.freed_bytes)
+        match gc(self.store(), &mut || self.roots_without(&gone), &options) {
+            Ok(report) => Ok(report.freed_bytes),
+            // Damage that stays keeps everything from being freed; to give something up is no less possible for it.
+            Err(error) if is_damage(&error) => Ok(0),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// How much disk is used; `each` also weighs every snapshot.
@@ -354,6 +387,10 @@ impl Home {
         let snapshots = census.workspaces.iter().map(|(_, _, timeline)| timeline.snapshots().len()).sum();
         Ok(Health { store, affected, timelines: census.damage, snapshots })
     }
+}
+
+fn is_damage(error: &belay_store::Error) -> bool {
+    matches!(error, belay_store::Error::Missing(_) | belay_store::Error::Corrupt { .. })
 }
 
 /// Where a timeline goes of which nobody knows whose it is.

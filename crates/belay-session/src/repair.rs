@@ -1,9 +1,11 @@
 //! Healing: what a spare, a workspace or the store itself still has of what was lost.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use belay_store::{Hash, LockMode, Manifest, Root, View, Witness};
+use belay_store::{CopyPlace, Hash, LockMode, Manifest, Root, VerifyReport, View, Witness};
 use jiff::Timestamp;
 
 use crate::error::{Error, Result};
@@ -13,8 +15,9 @@ use crate::identity::{Identity, Index};
 use crate::intent::Pending;
 use crate::maintenance::{Census, Health, aside_name, unlisted};
 use crate::record::{Backend, Cause, Kind, Origin, Record, Snapshot};
+use crate::run::RunRecord;
 use crate::spare;
-use crate::timeline::Timeline;
+use crate::timeline::{Healed, Timeline};
 use crate::workspace::timeline_name;
 
 /// What a repair did.
@@ -32,6 +35,8 @@ pub struct RepairReport {
     pub unclaimed: Vec<Snapshot>,
     /// Unreadable records that were set aside.
     pub records_dropped: u64,
+    /// Interrupted rollbacks whose record was lost with the directory of their workspace; the next command there finishes them.
+    pub rollbacks_found: u64,
 }
 
 /// Beside the workspaces: what was found in the store and belongs to none of them for certain.
@@ -64,7 +69,8 @@ impl Home {
             self.disk().remove(&damage.file).map_err(Error::disk("remove", &damage.file))?;
             report.records_dropped += 1;
         }
-        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist()?;
+        let had_list = Index::read(self.disk())?.exists;
+        report.records_dropped += Index::set_damage_aside(self.disk())? + self.relist(had_list)?;
         let index = Index::read(self.disk())?;
         let bare: Vec<&Identity> = index.without_directory(self.disk()).collect();
         let mut poor = Vec::new();
@@ -72,13 +78,15 @@ impl Home {
             let is_bare = bare.iter().any(|identity| identity.id == id);
             poor.extend(self.heal_timeline(&id, is_bare, &mut report)?);
         }
-        if !poor.is_empty() {
+        // Without a list nobody knows how many workspaces there were.
+        if !poor.is_empty() || !had_list {
             self.bring_back(&poor, &mut report)?;
         }
         // Until now that it was missing told of the loss: whoever dies in between begins again.
         for identity in bare {
             Index::copy_again(self.disk(), identity)?;
         }
+        Index::begin(self.disk())?;
         // Last, when it is known again what is needed.
         let census = self.census()?;
         if !health.store.damage.is_empty() {
@@ -88,23 +96,43 @@ impl Home {
                     live.push(Witness { root, snapshot: latest.manifest, cache: format!("workspaces/{id}/cache") });
                 }
             }
+            live.extend(self.copies_of(&health.store)?);
             let repaired = belay_store::repair(self.store(), &health.store, &census.roots(), &live)?;
             (report.healed, report.lost) = (repaired.healed, repaired.lost);
         }
         Ok(report)
     }
 
+    /// The native copies of snapshots that are damaged: each is a whole tree as it was.
+    fn copies_of(&self, damaged: &VerifyReport) -> Result<Vec<Witness>> {
+        let hit: HashSet<Hash> =
+            damaged.damage.iter().flat_map(|one| &one.affects).map(|(manifest, _)| *manifest).collect();
+        let mut witnesses = Vec::new();
+        for copy in self.store().native_copies()?.into_iter().filter(|copy| !copy.is_archive) {
+            let place = match &copy.place {
+                CopyPlace::Home(name) => self.path().join(name),
+                CopyPlace::Outside(path) => path.clone(),
+            };
+            if let (Some(snapshot), Ok(root)) =
+                (copy.manifest.filter(|manifest| hit.contains(manifest)), Root::open(&place))
+            {
+                witnesses.push(Witness { root, snapshot, cache: format!("copies/{}/cache", copy.id) });
+            }
+        }
+        Ok(witnesses)
+    }
+
     /// Lists workspaces again, or sets aside the timelines of which nobody knows whose they are.
-    fn relist(&self) -> Result<u64> {
+    fn relist(&self, had_list: bool) -> Result<u64> {
         let histories = self.histories();
         let mut set_aside = 0;
         for id in unlisted(&histories, &Index::read(self.disk())?) {
-            if !Index::relist(self.disk(), id)? {
+            if !Index::relist(self.disk(), id, || self.told_by_runs(id))? {
                 let (name, aside) = (timeline_name(id), aside_name(id));
                 match self.disk().rename(&name, &aside) {
                     // There is only its spare.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                        Timeline::healed(self.disk(), &name)?.0.rewrite(self.disk(), &aside)?;
+                        Healed::read(self.disk(), &name)?.timeline.rewrite(self.disk(), &aside)?;
                     }
                     renamed => renamed.map_err(Error::disk("set aside", &name))?,
                 }
@@ -112,7 +140,18 @@ impl Home {
                 set_aside += 1;
             }
         }
+        // Of these there is no history left; the store may hold what they had.
+        for id in Index::known_apart(self.disk()).iter().filter(|_| !had_list) {
+            Index::relist(self.disk(), id, || Ok(None))?;
+        }
         Ok(set_aside)
+    }
+
+    /// What the newest record of a run says of where its workspace is.
+    fn told_by_runs(&self, id: &str) -> Result<Option<Identity>> {
+        let newest = self.runs()?.into_iter().rfind(|run| run.workspace == id);
+        let path = |run: &RunRecord| PathBuf::from(OsStr::from_bytes(run.root.bytes()));
+        Ok(newest.map(|run| Identity::of_path(id.to_owned(), path(&run), run.created_at)))
     }
 
     /// Writes a timeline anew with what its spare has of it; if records stay lost, it is left as it is and returned.
@@ -125,17 +164,25 @@ impl Home {
         }
         report.records_dropped += pending.damage.len() as u64;
         let found = Timeline::read(self.disk(), &name)?;
-        let (healed, restored) = Timeline::healed(self.disk(), &name)?;
+        let healed = Healed::read(self.disk(), &name)?;
+        let restored = healed.restored;
+        if is_bare {
+            let has_ended =
+                |operation: &str| healed.timeline.rewinds().iter().any(|rewind| rewind.operation == operation);
+            report.rollbacks_found += Pending::bring_back(self.disk(), workspace, has_ended)?;
+        }
         report.records_restored += restored;
         let dropped = (found.damage().len() as u64).saturating_sub(restored);
         if dropped > 0 || is_bare && restored == 0 {
             report.records_dropped += dropped;
-            let named = healed.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
+            let named = healed.timeline.snapshots().iter().map(|snapshot| snapshot.manifest).collect();
             return Ok(Some(Poor { id: workspace.to_owned(), named, is_lost: found.is_lost() }));
         }
         if !found.damage().is_empty() {
-            healed.rewrite(self.disk(), &name)?;
+            healed.write(self.disk(), &name)?;
         }
+        spare::renew(self.disk(), &name)?;
+        Index::set_apart(self.disk(), workspace);
         Ok(None)
     }
 
@@ -147,13 +194,13 @@ impl Home {
         for (number, one) in poor.iter().enumerate() {
             let (name, lock) = (timeline_name(&one.id), format!("workspaces/{}/lock", one.id));
             let _held = self.disk().lock(&lock, LockMode::Exclusive, true).map_err(Error::disk("lock", &lock))?;
-            let mut timeline = Timeline::healed(self.disk(), &name)?.0;
+            let mut healed = Healed::read(self.disk(), &name)?;
             for found in found.iter().filter(|found| found.whose == Some(number)) {
-                timeline.apply(Record::Snapshot(Box::new(self.found_again(&timeline, found))));
+                healed.add(Record::Snapshot(Box::new(self.found_again(&healed.timeline, found))));
                 report.snapshots_found += 1;
             }
             // The cache tells of the loss until the timeline has what was found: whoever dies in between begins again.
-            timeline.rewrite(self.disk(), &name)?;
+            healed.write(self.disk(), &name)?;
             if one.is_lost {
                 self.drop_cache(&one.id)?;
             }

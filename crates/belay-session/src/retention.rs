@@ -7,7 +7,8 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, chain};
+use crate::home::Home;
 use crate::intent::Pending;
 use crate::record::{Backend, Kind, Pool, Record, Snapshot, Why};
 use crate::timeline::Timeline;
@@ -42,12 +43,15 @@ pub struct Pruned {
     pub deleted: Vec<Snapshot>,
     /// Bytes really freed.
     pub freed_bytes: u64,
+    /// Why nothing is freed although they went, if damage elsewhere is in the way.
+    pub unfreed: Option<String>,
 }
 
 impl Pruned {
     pub(crate) fn add(&mut self, more: Pruned) {
         self.deleted.extend(more.deleted);
         self.freed_bytes += more.freed_bytes;
+        self.unfreed = self.unfreed.take().or(more.unfreed);
     }
 }
 
@@ -198,8 +202,7 @@ impl Workspace<'_> {
         let mut deleted = delete_records(self.home, &self.id, ids, why)?;
         deleted.extend(self.home.delete_set_aside(ids)?);
         self.show_slots(&*self.timeline()?);
-        let freed_bytes = if deleted.is_empty() { 0 } else { self.home.gc(false)?.report.freed_bytes };
-        Ok(Pruned { deleted, freed_bytes })
+        Ok(if deleted.is_empty() { Pruned::default() } else { self.home.free_after(deleted) })
     }
 
     /// Snapshots of a backend that are more than so many: the oldest first, and none that no rule deletes, or that is
@@ -229,13 +232,19 @@ pub(crate) fn needed(home: &crate::home::Home, workspace: &str) -> Result<HashSe
     Ok(pending.intents.into_iter().flat_map(|intent| [intent.target.id, intent.safety.id]).collect())
 }
 
+impl Home {
+    /// Frees what nothing needs after these were deleted.
+    pub(crate) fn free_after(&self, deleted: Vec<Snapshot>) -> Pruned {
+        match self.gc(false) {
+            Ok(collected) => Pruned { deleted, freed_bytes: collected.report.freed_bytes, unfreed: None },
+            // They are gone all the same, and whoever asked must not be told that nothing happened.
+            Err(error) => Pruned { deleted, freed_bytes: 0, unfreed: Some(chain(&error)) },
+        }
+    }
+}
+
 /// Takes snapshots out of a timeline; returns those that were still there.
-pub(crate) fn delete_records(
-    home: &crate::home::Home,
-    workspace: &str,
-    ids: &[String],
-    why: Why,
-) -> Result<Vec<Snapshot>> {
+pub(crate) fn delete_records(home: &Home, workspace: &str, ids: &[String], why: Why) -> Result<Vec<Snapshot>> {
     let now = home.options.clock.now();
     let mut deleted = Vec::new();
     crate::workspace::publish(home, workspace, None, |timeline| {

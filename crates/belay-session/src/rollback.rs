@@ -372,13 +372,14 @@ impl Workspace<'_> {
             if paths.is_empty() {
                 paths = rewind.paths.iter().map(|path| path.bytes().to_vec()).collect();
             }
-            timeline.get(&rewind.from).ok_or_else(|| Error::SafetyGone { verb, snapshot: rewind.from.clone() })
+            let from = timeline.get(&rewind.from).cloned();
+            from.ok_or_else(|| Error::SafetyGone { verb, snapshot: rewind.from.clone() })
         };
         let (kind, target) = match &request.goal {
-            Goal::To(Some(name)) => (RewindKind::Rollback, self.named(timeline, name)?),
-            Goal::To(None) => (RewindKind::Rollback, default_target(timeline)?),
-            Goal::Files(name) => (RewindKind::Restore, self.named(timeline, name)?),
-            Goal::Undo if timeline.rewinds().is_empty() => (RewindKind::Undo, last_safety(timeline)?),
+            Goal::To(Some(name)) => (RewindKind::Rollback, self.meant(timeline, name)?),
+            Goal::To(None) => (RewindKind::Rollback, default_target(timeline)?.clone()),
+            Goal::Files(name) => (RewindKind::Restore, self.meant(timeline, name)?),
+            Goal::Undo if timeline.rewinds().is_empty() => (RewindKind::Undo, last_safety(timeline)?.clone()),
             Goal::Undo => (RewindKind::Undo, step_of(timeline.undo_stack().last(), "undo")?),
             Goal::Redo => (RewindKind::Redo, step_of(timeline.redo_stack().last(), "redo")?),
         };
@@ -386,7 +387,7 @@ impl Workspace<'_> {
         let of_target = |error| damaged(&target.id, Error::Store(error));
         let manifest = Manifest::read(store, &target.manifest).map_err(of_target)?;
         let mtime = usual_mtime(&manifest.coverage(store).map_err(of_target)?);
-        Ok(Aim { kind, target: target.clone(), manifest, paths, mtime: request.mtime.unwrap_or(mtime) })
+        Ok(Aim { kind, target, manifest, paths, mtime: request.mtime.unwrap_or(mtime) })
     }
 
     /// Refuses paths that are nowhere, and for a restore also those that the snapshot does not have.

@@ -4,6 +4,8 @@
 //! Records go to the spare after they are durable in the timeline, and nobody waits for the disk. It is removed for
 //! good before a timeline is written anew. So what a spare holds is how its timeline begins, unless that was damaged.
 
+use std::io::ErrorKind;
+
 use belay_store::Disk;
 
 use crate::error::{Error, Result};
@@ -71,11 +73,20 @@ pub(crate) fn write(disk: &dyn Disk, name: &str, log: &Log, len: u64) -> u64 {
     if written.is_ok() { log.len() } else { 0 }
 }
 
+/// Writes the spare of a sound log anew, under the lock that covers it, if it was lost.
+pub(crate) fn renew(disk: &dyn Disk, name: &str) -> Result<()> {
+    let Spared { log, len, more } = Spared::read(disk, name)?;
+    if more.is_none() && len < log.len() && log.broken.is_empty() {
+        write(disk, name, &log, 0);
+    }
+    Ok(())
+}
+
 /// Removes the spare, durably, before the log is written anew.
 pub(crate) fn remove(disk: &dyn Disk, name: &str) -> Result<()> {
     for file in [file_of(name), beside(name)] {
         match disk.remove(&file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
             removed => removed.map_err(Error::disk("remove", &file))?,
         }
         let dir = file.rsplit_once('/').map_or("", |(dir, _)| dir);

@@ -158,24 +158,6 @@ impl Timeline {
         Ok(())
     }
 
-    /// The timeline of that name with what its spare still has of it, and how many records those are.
-    pub(crate) fn healed(disk: &dyn Disk, name: &str) -> Result<(Timeline, u64)> {
-        let Spared { log, more, .. } = Spared::read(disk, name)?;
-        let Some(spare) = more else { return Ok((Timeline::of(&log, name)?, 0)) };
-        let mut timeline = Timeline::of(&spare, name)?;
-        // What was recorded while something was missing comes behind it, and its numbers may be taken.
-        for payload in spare.behind(&log) {
-            let Ok(mut record) = parse(payload) else { continue };
-            if let Record::Snapshot(snapshot) = &mut record {
-                snapshot.number = snapshot.number.max(timeline.next_number());
-                // So may be its label: it was given while the other that has it was missing.
-                snapshot.label = snapshot.label.take().map(|label| timeline.free_label(label));
-            }
-            timeline.apply(record);
-        }
-        Ok((timeline, log.behind(&spare).count() as u64))
-    }
-
     /// The label, or the first of `label-2`, `label-3` and so on that no snapshot has.
     fn free_label(&self, label: String) -> String {
         let is_free = |label: &str| self.snapshots.iter().all(|other| other.label.as_deref() != Some(label));
@@ -346,6 +328,53 @@ fn had_snapshot(disk: &dyn Disk, name: &str) -> Result<bool> {
     let dir = name.rsplit_once('/').map_or("", |(dir, _)| dir);
     let files = disk.list(dir).map_err(Error::disk("list", dir))?;
     Ok(files.iter().any(|(name, _)| name.starts_with("cache")))
+}
+
+/// A timeline with what its spare still has of it, before it is written.
+pub(crate) struct Healed {
+    pub(crate) timeline: Timeline,
+    /// How many records only the spare has.
+    pub(crate) restored: u64,
+    /// The spare, if it has any.
+    spare: Option<Log>,
+    /// What comes behind it.
+    added: Vec<Record>,
+}
+
+impl Healed {
+    /// Reads the timeline of that name and its spare.
+    pub(crate) fn read(disk: &dyn Disk, name: &str) -> Result<Healed> {
+        let Spared { log, more, .. } = Spared::read(disk, name)?;
+        let timeline = Timeline::of(more.as_ref().unwrap_or(&log), name)?;
+        let restored = more.as_ref().map_or(0, |spare| log.behind(spare).count() as u64);
+        let mut healed = Healed { timeline, restored, spare: more.clone(), added: Vec::new() };
+        // What was recorded while something was missing comes behind it, and its numbers may be taken.
+        for payload in more.iter().flat_map(|spare| spare.behind(&log)) {
+            let Ok(mut record) = parse(payload) else { continue };
+            if let Record::Snapshot(snapshot) = &mut record {
+                snapshot.number = snapshot.number.max(healed.timeline.next_number());
+                // So may be its label: it was given while the other that has it was missing.
+                snapshot.label = snapshot.label.take().map(|label| healed.timeline.free_label(label));
+            }
+            healed.add(record);
+        }
+        Ok(healed)
+    }
+
+    /// Takes in one more record.
+    pub(crate) fn add(&mut self, record: Record) {
+        self.timeline.apply(record.clone());
+        self.added.push(record);
+    }
+
+    /// Writes the timeline, under its lock.
+    pub(crate) fn write(&self, disk: &dyn Disk, name: &str) -> Result<()> {
+        let Some(spare) = &self.spare else { return self.timeline.rewrite(disk, name) };
+        // It may be all that is left, so it stays until it is how the timeline begins, and is right before and after that.
+        let log = spare.restore(disk, name, &payloads(&self.added))?;
+        spare::write(disk, name, &log, 0);
+        Ok(())
+    }
 }
 
 /// Records as payloads of a log.

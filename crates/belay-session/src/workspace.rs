@@ -250,8 +250,12 @@ impl<'h> Workspace<'h> {
 
     /// The snapshot that `name` names at this moment.
     pub fn resolve(&self, name: &str) -> Result<Snapshot> {
-        let timeline = self.timeline()?;
-        match self.named(&timeline, name).cloned() {
+        self.meant(&*self.timeline()?, name)
+    }
+
+    /// The same in a timeline that was read before.
+    pub(crate) fn meant(&self, timeline: &Timeline, name: &str) -> Result<Snapshot> {
+        match self.named(timeline, name).cloned() {
             // Whose it is is not known, so that it is shown to nobody who is kept from something.
             Err(error @ (Error::UnknownSnapshot { .. } | Error::NoSnapshots)) if self.guard.is_none() => {
                 self.home.set_aside_snapshot(name)?.ok_or(error)
@@ -327,6 +331,7 @@ pub(crate) fn publish(
         true => spare::write(disk, &name, &log, if reading.spared == reading.log.len() { reading.spared } else { 0 }),
         false => reading.spared,
     };
+    Index::set_apart(disk, id);
     let mut timeline = Arc::unwrap_or_clone(reading.timeline);
     let (mut gone, mut named) = (HashSet::new(), Vec::new());
     for record in records {

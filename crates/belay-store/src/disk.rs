@@ -71,6 +71,10 @@ pub trait Disk: Send + Sync {
     fn remove(&self, name: &str) -> io::Result<()>;
     /// The names and lengths of the files directly inside a directory; none if it does not exist.
     fn list(&self, dir: &str) -> io::Result<Vec<(String, u64)>>;
+    /// Whether there is a directory of that name; on a disk that has none of its own, there always is.
+    fn has_dir(&self, _dir: &str) -> bool {
+        true
+    }
     /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &str) -> io::Result<()>;
     /// Takes a lock; `None` if another holds it and `wait` is false.
@@ -244,6 +248,10 @@ impl Disk for RealDisk {
         }
         found.sort();
         Ok(found)
+    }
+
+    fn has_dir(&self, dir: &str) -> bool {
+        self.at(dir).is_dir()
     }
 
     fn sync_dir(&self, dir: &str) -> io::Result<()> {

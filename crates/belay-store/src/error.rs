@@ -52,6 +52,12 @@ pub enum Error {
         /// The newest format that this build understands.
         supported: u32,
     },
+    /// The format file is damaged, and what is stored does not prove what it said.
+    #[error("store/format cannot be read, and what is stored does not prove what it said: {detail}")]
+    Unproven {
+        /// What is lacking, or speaks against it.
+        detail: String,
+    },
     /// The store would lie inside the workspace it is to protect.
     #[error("the store lies inside the workspace")]
     StoreInWorkspace,

@@ -30,13 +30,13 @@ use crate::tree::{Node, Page, Pages, Shape, join};
 /// The newest format of a store that this build reads; older ones are read, too.
 pub(crate) const FORMAT: u32 = 5;
 /// The one it writes as long as all content is in packs.
-const PACKS_FORMAT: u32 = 2;
+pub(crate) const PACKS_FORMAT: u32 = 2;
 /// The one it writes once there are copies.
 pub(crate) const COPIES_FORMAT: u32 = 3;
 /// The one it writes once the attributes of something could not be read.
 pub(crate) const UNREAD_FORMAT: u32 = 4;
 /// The format of a store with content whose blocks have no check of their own.
-const UNCHECKED_FORMAT: u32 = 5;
+pub(crate) const UNCHECKED_FORMAT: u32 = 5;
 pub(crate) const FORMAT_FILE: &str = "store/format";
 pub(crate) const PACKS: &str = "store/packs";
 pub(crate) const LOCK: &str = "store/lock";
@@ -177,11 +177,7 @@ impl Store {
     pub fn open(disk: Arc<dyn Disk>, algorithm: Algorithm) -> Result<Store> {
         let (format, algorithm) = match disk.read(FORMAT_FILE) {
             Ok(text) => read_format(&text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                write_format(disk.as_ref(), (PACKS_FORMAT, algorithm), &|disk| disk.open(FORMAT_FILE).is_err())?;
-                // Another process may have created it at the same moment, with another algorithm.
-                read_format(&disk.read(FORMAT_FILE).map_err(Error::disk("read", FORMAT_FILE))?)?
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => begin_format(disk.as_ref(), algorithm)?,
             Err(error) => return Err(Error::disk("read", FORMAT_FILE)(error)),
         };
         let (packs, blocks) = (RwLock::default(), Mutex::default());
@@ -397,6 +393,8 @@ impl Store {
     /// Raises an older store to a format, before the first object that an older build cannot read.
     pub(crate) fn raise_format(&self, format: u32) -> Result<()> {
         if self.format.load(Ordering::Relaxed) < format {
+            // Going on while the file is damaged would add what the number in it will not tell of.
+            read_format(&self.disk.read(FORMAT_FILE).map_err(Error::disk("read", FORMAT_FILE))?)?;
             let is_older = |disk: &dyn Disk| disk.read(FORMAT_FILE).is_ok_and(|text| is_older(&text, format));
             write_format(self.disk.as_ref(), (format, self.algorithm), &is_older)?;
             self.format.store(format, Ordering::Relaxed);
@@ -542,6 +540,20 @@ impl Store {
     }
 }
 
+/// Writes the format file of a new store; returns what is in it, because another process may have been faster.
+fn begin_format(disk: &dyn Disk, algorithm: Algorithm) -> Result<(u32, Algorithm)> {
+    let holds = |dir| disk.list(dir).is_ok_and(|files| files.iter().any(|(name, _)| name.ends_with(".pack")));
+    // Under the lock: who has just made the store may have filled it since the file was looked for.
+    let is_wanted = |disk: &dyn Disk| disk.open(FORMAT_FILE).is_err() && ![PACKS, POINTERS].into_iter().any(holds);
+    write_format(disk, (PACKS_FORMAT, algorithm), &is_wanted)?;
+    match disk.read(FORMAT_FILE) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(Error::corrupt(FORMAT_FILE, "it is missing, and the store is not empty"))
+        }
+        text => read_format(&text.map_err(Error::disk("read", FORMAT_FILE))?),
+    }
+}
+
 fn is_older(text: &[u8], than: u32) -> bool {
     read_format(text).is_ok_and(|(format, _)| format < than)
 }
@@ -568,7 +580,7 @@ pub(crate) fn format_text(format: u32, algorithm: Algorithm) -> String {
 }
 
 /// Writes the format file if, once nobody else does so, it is still wanted.
-fn write_format(
+pub(crate) fn write_format(
     disk: &dyn Disk,
     (format, algorithm): (u32, Algorithm),
     is_wanted: &dyn Fn(&dyn Disk) -> bool,

@@ -197,6 +197,14 @@ impl Segment {
 
     /// Reads a list of segments and checks that it covers exactly `size` bytes.
     pub(crate) fn decode_list(bytes: &[u8], size: u64) -> Result<Vec<Segment>> {
+        match Segment::decode_any(bytes)? {
+            (segments, covered) if covered == size => Ok(segments),
+            _ => Err(Decoder::new(bytes, "a list of segments").bad("it does not cover its file")),
+        }
+    }
+
+    /// Reads a list of segments; returns how many bytes it covers, too.
+    pub(crate) fn decode_any(bytes: &[u8]) -> Result<(Vec<Segment>, u64)> {
         let mut input = Decoder::new(bytes, "a list of segments");
         if input.byte()? != SEGMENTS_VERSION {
             return Err(input.bad("its version is unknown"));
@@ -214,11 +222,8 @@ impl Segment {
                 _ => return Err(input.bad("a segment is of an unknown kind")),
             });
         }
-        if covered != size {
-            return Err(input.bad("it does not cover its file"));
-        }
         input.finish()?;
-        Ok(segments)
+        Ok((segments, covered))
     }
 }
 

@@ -114,7 +114,7 @@ impl Findings {
 fn check_format(store: &Store, findings: &mut Findings) {
     let file = crate::objects::FORMAT_FILE;
     match store.disk().read(file) {
-        Ok(text) if is_known_format(&text, store) => {}
+        Ok(text) if crate::mend::is_known_format(&text, store.algorithm()) => {}
         Ok(_) => drop(findings.note(file, "it is not what was written", [])),
         Err(error) => drop(findings.note(file, &format!("it cannot be read: {}", belay_sys::plain(error)), [])),
     }
@@ -131,11 +131,6 @@ fn check_copies(store: &Store, snapshots: &[Hash], findings: &mut Findings) -> R
         findings.note(&held.name_of(b""), "it is missing", []);
     }
     Ok(())
-}
-
-/// Whether the format file is, to the byte, what some build of belay writes.
-fn is_known_format(text: &[u8], store: &Store) -> bool {
-    (1..=crate::objects::FORMAT).any(|format| text == crate::objects::format_text(format, store.algorithm()).as_bytes())
 }
 
 #[cfg(test)]

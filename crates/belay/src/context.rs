@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use belay_session::store::Algorithm;
 use belay_session::{
     Arrival, Clock, Consent, Error, Finished, Fork, Format, Guard, Home, HomeOptions, Ids, Interrupted, LostRun,
-    Override, Recovered, Settings, Sources, Text, Work, Workspace, WorkspaceInfo, shell_word,
+    Mended, Override, Recovered, Settings, Sources, Text, Work, Workspace, WorkspaceInfo, shell_word,
 };
 
 use crate::args::Global;
@@ -70,23 +70,37 @@ impl<'u> Context<'u> {
 
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
+        Ok(Home::open(&self.environment.home, self.home_options(algorithm))?)
+    }
+
+    fn home_options(&self, algorithm: Algorithm) -> HomeOptions {
         let git_ignore = self.environment.git_ignore();
-        let (clock, ids) = (Clock::system(), Ids::random());
-        let zone = environment::zone();
-        let options = HomeOptions { algorithm, clock, ids, zone, git_ignore, ..HomeOptions::default() };
-        Ok(Home::open(&self.environment.home, options)?)
+        let (clock, ids, zone) = (Clock::system(), Ids::random(), environment::zone());
+        HomeOptions { algorithm, clock, ids, zone, git_ignore, ..HomeOptions::default() }
+    }
+
+    /// Opens belay's home for a repair, which first puts right what keeps others from opening it.
+    pub(crate) fn mended_home(&self) -> Result<(Home, Vec<Mended>)> {
+        let (home, mended) = Home::open_mended(&self.environment.home, self.home_options(Algorithm::Blake3))?;
+        self.settle(&home)?;
+        Ok((home, mended))
     }
 
     /// Opens belay's home for a command that is about all of it; an interrupted rollback here is dealt with first.
     pub(crate) fn settled_home(&self) -> Result<Home> {
         let home = self.home()?;
+        self.settle(&home)?;
+        Ok(home)
+    }
+
+    fn settle(&self, home: &Home) -> Result<()> {
         // Whether this directory can be a workspace is nothing that such a command depends on, nor whether its timeline is lost.
         let sources = self.lenient_sources().unwrap_or_default();
         match self.anchor().ok().map(|directory| home.find(&directory, &sources)) {
             Some(Ok(Some(workspace))) if workspace.timeline().is_ok() => self.welcome(&workspace)?,
-            _ => self.finish_forgetting(&home),
+            _ => self.finish_forgetting(home),
         }
-        Ok(home)
+        Ok(())
     }
 
     /// The name by which a snapshot is found; a git ref (`refs/…`) becomes a snapshot first.

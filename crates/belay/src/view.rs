@@ -12,8 +12,11 @@ use crate::ui::escape::{printable, put_path};
 use crate::ui::{Ui, quantity};
 
 pub(crate) mod changes;
+mod giving_up;
 pub(crate) mod notable;
 pub(crate) mod touch;
+
+pub(crate) use giving_up::{say_unfreed, ways_to_give_up};
 
 /// Paths that are named for one reason; the rest are counted.
 pub(crate) const NAMED_MAX: usize = 5;

@@ -260,3 +260,38 @@ fn a_rollback_is_finished_or_never_began() {
         assert_same_world(&now, &bed.ws.walk(), BUT_TIMES);
     });
 }
+
+#[test]
+fn a_repair_of_lost_workspaces_is_begun_again_until_everything_is_back() {
+    let prepare = |bed: Bed| {
+        bed.ws.file("a", "1");
+        bed.label("first");
+        bed.ws.file("a", "2");
+        bed.label("second");
+        let (id, disk) = (bed.open().id().to_owned(), Arc::clone(bed.home.store().disk()));
+        // Nobody waits for a spare, and here it is to be there.
+        disk.append(&format!("spares/{id}"), u64::MAX).and_then(|mut file| file.sync()).unwrap();
+        disk.sync_dir("spares").unwrap();
+        for dir in [format!("workspaces/{id}"), "workspaces".to_owned()] {
+            for (name, _) in disk.list(&dir).unwrap() {
+                disk.remove(&format!("{dir}/{name}")).unwrap();
+            }
+            disk.sync_dir(&dir).unwrap();
+        }
+        bed
+    };
+    let deed = |bed: &Bed| bed.home.repair(&bed.home.verify(false, work())?);
+    end_everywhere(prepare, deed, |bed, made, what| {
+        // Whatever is collected in between, nothing of theirs is.
+        let _ = bed.home.gc(false);
+        let health = bed.home.verify(false, work()).unwrap();
+        assert!(made.is_none() || health.is_sound(), "{what}: {health:?}");
+        bed.home.repair(&health).unwrap();
+        is_sound(&bed, what);
+        let timeline = bed.open().timeline().unwrap();
+        let labels: Vec<_> = timeline.snapshots().iter().filter_map(|one| one.label.as_deref()).collect();
+        assert_eq!(labels, ["first", "second"], "{what}");
+        bed.rewind(Goal::To(Some("first".into()))).unwrap();
+        assert_eq!(bed.text("a"), "1", "{what}");
+    });
+}

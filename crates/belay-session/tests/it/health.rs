@@ -361,6 +361,7 @@ fn what_a_timeline_names_that_was_set_aside_is_not_freed() {
     let workspaces = bed.ws.home().join("workspaces");
     let dir = workspaces.join(bed.open().id());
     std::fs::remove_file(dir.join("identity")).unwrap();
+    std::fs::remove_dir_all(bed.ws.home().join("identities")).unwrap();
     std::fs::write(workspaces.join("index"), "").unwrap();
     let bed = bed.reopened();
     bed.home.repair(&bed.home.verify(false, work()).unwrap()).unwrap();

@@ -5,6 +5,7 @@ mod agents;
 mod archives;
 mod backends;
 mod bed;
+mod bereft;
 mod blame;
 mod budget;
 mod cause;

@@ -248,6 +248,12 @@ impl Pack {
         Ok(rows.chunks_exact(BLOCK_ROW).map(Block::from_row).collect())
     }
 
+    /// Whether its blocks are marked with nothing but what this build knows.
+    pub(crate) fn has_known_flags(&self) -> Result<bool> {
+        let rows = self.bytes(self.footer_at, self.block_count as usize * BLOCK_ROW)?;
+        Ok(rows.chunks_exact(BLOCK_ROW).all(|row| row[16] & !0b111 == 0 && row[17..20] == [0; 3]))
+    }
+
     /// One row of the block table, checked to lie inside the pack.
     pub(crate) fn block(&self, number: u32) -> Result<Block> {
         if number >= self.block_count {

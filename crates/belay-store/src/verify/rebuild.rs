@@ -90,7 +90,7 @@ impl Sources<'_> {
         batch.finish().map(drop)
     }
 
-    /// Stores the manifests anew of those snapshots that a stat cache describes.
+    /// Stores the manifests anew of those snapshots that a stat cache describes, or of whose tree another copy is left.
     fn rebuild_manifests(&self) -> Result<()> {
         let is_lost = |key: &&Hash| Manifest::read(self.store, key).is_err();
         for key in self.snapshots.iter().filter(is_lost) {
@@ -102,22 +102,15 @@ impl Sources<'_> {
     }
 
     fn guess_manifest(&self, key: &Hash) -> Option<Manifest> {
-        let cache = self.cache_of(key)?;
-        let bytes = cache.find(b"")?;
-        let record = Record::parse(&bytes)?;
-        let (kind, (files, bytes)) = (kind_of(&record), record.totals());
         let others = self.present.iter().chain(self.snapshots).filter_map(|key| Manifest::read(self.store, key).ok());
         let others: Vec<Manifest> = others.take(TWINS_MAX).collect();
-        for one in &others {
-            let meta = Meta { mtime: record.dir().mtime, ..one.root.meta.clone() };
-            let root = Entry { meta, kind: kind.clone(), ..one.root.clone() };
-            for (links, (filter, coverage)) in others
-                .iter()
-                .flat_map(|links| others.iter().map(move |other| (links.links, (other.filter, other.coverage))))
-            {
+        let parts: Vec<&Manifest> = others.iter().collect();
+        for root in self.guess_roots(key, &others) {
+            let Kind::Dir { files, bytes, .. } = root.kind else { continue };
+            for (links, other) in parts.iter().flat_map(|links| parts.iter().map(move |other| (links.links, other))) {
                 let identity = Manifest::identity_of(self.store.algorithm(), &root, links.as_ref());
-                let gaps = others.iter().find(|other| other.coverage == coverage)?.counts.gaps;
-                let counts = Counts { files, bytes, gaps };
+                let counts = Counts { files, bytes, gaps: other.counts.gaps };
+                let (filter, coverage) = (other.filter, other.coverage);
                 let guess = Manifest { root: root.clone(), identity, links, filter, coverage, counts };
                 if guess.key(self.store) == *key {
                     return Some(guess);
@@ -125,6 +118,25 @@ impl Sources<'_> {
             }
         }
         None
+    }
+
+    /// What the top of a snapshot may have been: as a stat cache saw it, and as trees are that are left, with the mode, owner
+    /// and time of each of them, because a native copy has a top of its own.
+    fn guess_roots(&self, key: &Hash, others: &[Manifest]) -> Vec<Entry> {
+        let cached = self.cache_of(key).and_then(|cache| {
+            let bytes = cache.find(b"")?;
+            let record = Record::parse(&bytes)?;
+            Some((kind_of(&record), Some(record.dir().mtime)))
+        });
+        let left = others.iter().take(self.present.len()).map(|one| (one.root.kind.clone(), None));
+        let mut roots = Vec::new();
+        for (kind, mtime) in cached.into_iter().chain(left) {
+            roots.extend(others.iter().map(|one| {
+                let meta = Meta { mtime: mtime.unwrap_or(one.root.meta.mtime), ..one.root.meta.clone() };
+                Entry { meta, kind: kind.clone(), ..one.root.clone() }
+            }));
+        }
+        roots
     }
 
     fn cache_of(&self, snapshot: &Hash) -> Option<Cache> {

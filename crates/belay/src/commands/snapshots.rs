@@ -333,7 +333,7 @@ fn prune(context: &Context<'_>, workspace: &Workspace<'_>, args: &PruneArgs) -> 
     };
     let plan = context.ui.while_working("Weighing", || workspace.plan_prune(rule))?;
     if args.dry_run || plan.delete.is_empty() {
-        let would = Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes };
+        let would = Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes, unfreed: None };
         return tell_pruned(context, &plan, &would, true);
     }
     if !args.yes {
@@ -369,7 +369,7 @@ fn delete(context: &Context<'_>, workspace: &Workspace<'_>, args: &DeleteArgs) -
         return tell_deleted(
             context,
             &plan,
-            &Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes },
+            &Pruned { deleted: plan.delete.clone(), freed_bytes: plan.freed_bytes, unfreed: None },
             true,
         );
     }
@@ -400,6 +400,7 @@ fn tell_deleted(context: &Context<'_>, plan: &PrunePlan, pruned: &Pruned, dry_ru
             "kept": plan.keep.iter().map(|snapshot| &snapshot.id).collect::<Vec<_>>(),
             "deleted": view::snapshots_json(&pruned.deleted),
             "freed_bytes": pruned.freed_bytes,
+            "unfreed": pruned.unfreed,
         }));
     }
     let mut out = context.ui.out();
@@ -410,5 +411,7 @@ fn tell_deleted(context: &Context<'_>, plan: &PrunePlan, pruned: &Pruned, dry_ru
         (false, true) => writeln!(out, "Would delete: {} ({gone}, about {freed})", view::ids(&pruned.deleted))?,
         (false, false) => writeln!(out, "Deleting: {gone} (freed {freed})")?,
     }
-    out.finish()
+    out.finish()?;
+    view::say_unfreed(context.ui, pruned);
+    Ok(())
 }

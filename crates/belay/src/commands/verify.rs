@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use belay_session::{Health, Home, RepairReport};
+use belay_session::{Health, Home, Mended, RepairReport};
 use serde_json::{Map, Value, json};
 
 use crate::context::Context;
@@ -41,18 +41,23 @@ const NAMED_MAX: usize = 5;
 
 /// Checks, repairs if asked, and reports; 1 when damage remains.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let home = context.settled_home()?;
+    let (home, mended) = match args.repair {
+        true => context.mended_home()?,
+        false => (context.settled_home()?, Vec::new()),
+    };
     let health = check(context, &home, args.deep)?;
-    let repaired = if args.repair && !health.is_sound() { Some(home.repair(&health)?) } else { None };
+    let is_asked = args.repair && (!health.is_sound() || !mended.is_empty());
+    let repaired = if is_asked { Some(home.repair(&health)?) } else { None };
     let after = match &repaired {
         Some(_) => Some(check(context, &home, args.deep)?),
         None => None,
     };
     let is_sound = after.as_ref().unwrap_or(&health).is_sound();
     if context.ui.json {
-        context.ui.print_json(&to_json(&health, repaired.as_ref(), is_sound))?;
+        context.ui.print_json(&to_json(&health, &mended, repaired.as_ref(), is_sound))?;
     } else {
         let mut out = context.ui.paged();
+        mended.iter().try_for_each(|one| write_mended(&mut out, one))?;
         write(&mut out, &health, args.deep)?;
         if let Some(repaired) = &repaired {
             write_repair(&mut out, repaired, is_sound)?;
@@ -67,12 +72,34 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             None => context.ui.hint(
                 "`belay verify --deep --repair` heals what a workspace or another snapshot still holds; nothing is restored from damage",
             ),
-            Some(_) => {
-                context.ui.hint("other snapshots are not concerned; `belay snapshots delete ID` gives up one that is")
-            }
+            Some(_) => hint_at_giving_up(context, after.as_ref().unwrap_or(&health)),
         }
     }
     Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Says what to type for whatever cannot be healed.
+fn hint_at_giving_up(context: &Context<'_>, health: &Health) {
+    let concerned = health.affected.iter().map(|one| (one.workspace.as_path().to_path_buf(), one.snapshot.id.clone()));
+    let concerned: BTreeSet<(PathBuf, String)> = concerned.collect();
+    context.ui.hint("other snapshots are not concerned; `belay gc` may free nothing until those that are are given up");
+    for way in view::ways_to_give_up(&concerned.into_iter().collect::<Vec<_>>()) {
+        context.ui.hint(format_args!("{way} gives up what cannot be healed"));
+    }
+}
+
+fn write_mended(out: &mut Out, mended: &Mended) -> Result<()> {
+    match mended {
+        Mended::Format { format, algorithm } => {
+            let hash = algorithm.name();
+            writeln!(out, "Made again: store/format (format {format}, {hash}), as what is stored proves.")?;
+        }
+        Mended::Packs => writeln!(out, "Made again: store/packs, without what was in it.")?,
+        Mended::Aside { name, to } => {
+            writeln!(out, "Set aside: what was in the place of {name}; it is {} now.", view::path(to))?;
+        }
+    }
+    Ok(())
 }
 
 fn check(context: &Context<'_>, home: &Home, deep: bool) -> Result<Health> {
@@ -163,6 +190,10 @@ fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Resul
             writeln!(out, "  {}  {files}, {bytes}: `belay ls {0}`, `belay rollback {0} --to DIR`", snapshot.id)?;
         }
     }
+    if repaired.rollbacks_found > 0 {
+        let found = count(repaired.rollbacks_found, "interrupted rollback");
+        writeln!(out, "Found again: {found}; the next command in the workspace finishes it.")?;
+    }
     if repaired.records_dropped > 0 {
         writeln!(out, "Set aside: {} that cannot be read.", count(repaired.records_dropped, "record"))?;
     }
@@ -179,7 +210,14 @@ fn write_repair(out: &mut Out, repaired: &RepairReport, is_sound: bool) -> Resul
     Ok(())
 }
 
-fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> Value {
+fn to_json(health: &Health, mended: &[Mended], repaired: Option<&RepairReport>, is_sound: bool) -> Value {
+    let mended = mended.iter().map(|one| match one {
+        Mended::Format { format, algorithm } => {
+            json!({ "file": "store/format", "format": format, "hash": algorithm.name() })
+        }
+        Mended::Packs => json!({ "file": "store/packs" }),
+        Mended::Aside { name, to } => json!({ "file": name, "aside": to.to_string_lossy() }),
+    });
     let damage = health.store.damage.iter();
     let damage = damage.map(|one| json!({ "file": one.file, "detail": one.detail, "affected": one.affected }));
     let timelines = health.timelines.iter();
@@ -197,6 +235,7 @@ fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> 
         "snapshots": health.snapshots,
         "objects": health.store.objects,
         "bytes": health.store.bytes,
+        "mended": mended.collect::<Vec<_>>(),
         "damage": damage.chain(timelines).collect::<Vec<_>>(),
         "affected": affected.collect::<Vec<_>>(),
         "repaired": repaired.map(|repaired| json!({
@@ -206,6 +245,7 @@ fn to_json(health: &Health, repaired: Option<&RepairReport>, is_sound: bool) -> 
             "snapshots_found": repaired.snapshots_found,
             "unclaimed": view::snapshots_json(&repaired.unclaimed),
             "records_dropped": repaired.records_dropped,
+            "rollbacks_found": repaired.rollbacks_found,
         })),
     })
 }

@@ -142,8 +142,9 @@ fn remove(context: &Context<'_>, args: &RmArgs) -> Result<ExitCode> {
     }
     let mut rows = Vec::new();
     for one in &all {
-        context.ui.while_working("Forgetting", || home.forget_workspace(one))?;
+        let pruned = context.ui.while_working("Forgetting", || home.forget_workspace(one))?;
         context.ui.say(format_args!("Forgot {}.", says(one)));
+        view::say_unfreed(context.ui, &pruned);
         rows.push(forgets_json(one));
     }
     if context.ui.json {

@@ -9,8 +9,10 @@ use belay_session::store::Error as StoreError;
 
 use super::{FIND, Failure, Kind, NOT_YOURS};
 use crate::revert::as_before;
+use crate::view;
 
 const LIST: &str = "`belay snapshots` lists them";
+const HEAL: &str = "`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed";
 /// What to do about files of belay's own that are somebody else's.
 const NOT_OURS: &str = "belay's home is ~/.local/share/belay unless BELAY_HOME names another; after `sudo belay` files in it may be root's, \
                         and `sudo chown -R` gives them back";
@@ -56,9 +58,11 @@ fn kind_of(error: &Error) -> Kind {
         | Error::ConfigKey { .. }
         | Error::ConfigValue { .. } => Kind::Usage,
         Error::RunInterrupted => Kind::Interrupted,
-        Error::Damaged { .. } | Error::TimelineDamaged { .. } | Error::LostTimeline { .. } | Error::TooNew { .. } => {
-            Kind::Damaged
-        }
+        Error::Damaged { .. }
+        | Error::TimelineDamaged { .. }
+        | Error::LostTimeline { .. }
+        | Error::Unfreeable { .. }
+        | Error::TooNew { .. } => Kind::Damaged,
         Error::Journal(JournalError::Query(_) | JournalError::Form(_)) => Kind::Usage,
         Error::Journal(JournalError::Missing(_)) => Kind::NotFound,
         Error::Journal(JournalError::Row { .. } | JournalError::Schema(_)) => Kind::Damaged,
@@ -177,8 +181,14 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.hint("it was thinned or deleted; `belay snapshots` lists what there is to go back to")
         }
         Error::RollbackBusy => failure.hint("try again when it has ended"),
-        Error::Damaged { .. } | Error::TimelineDamaged { .. } => {
-            failure.hint("`belay verify --deep` shows all damage; `belay verify --repair` heals what can be healed")
+        Error::Damaged { .. } | Error::TimelineDamaged { .. } => failure.hint(HEAL),
+        Error::Unfreeable { snapshots, .. } => {
+            let failure =
+                failure.hint("`belay verify --deep --repair` heals it where something still holds what it needs");
+            let ways = view::ways_to_give_up(snapshots);
+            ways.into_iter().fold(failure, |failure, way| {
+                failure.hint(format!("{way} gives up what cannot be healed, and then gc frees"))
+            })
         }
         Error::LostTimeline { .. } => {
             failure.hint("`belay verify --repair` brings back what is left of it; until then nothing is taken or freed")
@@ -207,6 +217,9 @@ fn of_system(failure: Failure, error: &io::Error, denied: &str) -> Failure {
     match error.kind() {
         io::ErrorKind::PermissionDenied => failure.hint(denied),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => failure.hint(MAKE_ROOM),
+        io::ErrorKind::NotADirectory | io::ErrorKind::InvalidData if denied == NOT_OURS => {
+            failure.hint("`belay verify --repair` gives what is in the place of a file or directory another name")
+        }
         _ => failure,
     }
 }
@@ -214,7 +227,10 @@ fn of_system(failure: Failure, error: &io::Error, denied: &str) -> Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let kind = match &error {
-            StoreError::Missing(_) | StoreError::Corrupt { .. } | StoreError::TooNew { .. } => Kind::Damaged,
+            StoreError::Missing(_)
+            | StoreError::Corrupt { .. }
+            | StoreError::Unproven { .. }
+            | StoreError::TooNew { .. } => Kind::Damaged,
             StoreError::Interrupted | StoreError::HalfDone => Kind::Interrupted,
             StoreError::StoreInWorkspace | StoreError::Busy => Kind::Refused,
             StoreError::Invalid(_) | StoreError::Pattern { .. } => Kind::Usage,
@@ -232,9 +248,15 @@ impl From<StoreError> for Failure {
             }
             StoreError::Disk { source, .. } => of_system(failure, source, NOT_OURS),
             StoreError::Workspace { source, .. } => of_system(failure, source, NOT_YOURS),
-            StoreError::Missing(_) | StoreError::Corrupt { .. } => {
-                failure.note("nothing was written from it").hint("`belay verify --deep` shows all damage")
+            StoreError::Corrupt { name, .. } if matches!(name.as_str(), "store/format" | "store/packs") => {
+                failure.untouched().hint("`belay verify --repair` makes it again, and says what is lost")
             }
+            StoreError::Missing(_) | StoreError::Corrupt { .. } => {
+                failure.note("nothing was written from it").hint(HEAL)
+            }
+            StoreError::Unproven { .. } => failure.untouched().hint(
+                "put the file back from a copy, or write it by hand if you know what it said: \"belay store\", \"format 2\", \"hash blake3\" in three lines",
+            ),
             StoreError::TooNew { .. } => failure.untouched().hint("use the newer belay, or another BELAY_HOME"),
             StoreError::Interrupted => failure.note("the old state is in place"),
             StoreError::HalfDone => failure

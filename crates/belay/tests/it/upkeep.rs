@@ -184,3 +184,84 @@ fn what_is_found_and_belongs_to_no_workspace_for_certain_is_offered_by_its_id() 
     world.ok(&["snapshots", "delete", &id, "-y"]);
     assert_eq!(world.belay(&["cat", &id, "notes.txt"]).code, 3);
 }
+
+/// Two snapshots, the first with a label; a file that only the first one has.
+fn world_with_two() -> World {
+    let mut world = World::new();
+    world.workspace.file("kept.bin", noise(60_000)).file("notes.txt", "one\n");
+    world.ok(&["snapshot", "-q", "--label", "first"]);
+    world.workspace.file("notes.txt", "two\n");
+    world.ok(&["snapshot", "-q", "--label", "second"]);
+    world
+}
+
+#[test]
+fn a_damaged_format_file_is_named_by_every_command_and_made_again_by_a_repair() {
+    for damage in ["", "belay", "bElay store\nformat 2\nhash blake3\n", "\0\0\0\0\0\0\0\0"] {
+        let mut world = world_with_two();
+        let format = world.workspace.home().join("store/format");
+        let whole = fs::read_to_string(&format).expect("a text");
+        fs::write(&format, damage).expect("a file");
+        for command in [&["status"][..], &["snapshot"], &["snapshots"], &["rollback", "-y"], &["gc"], &["verify"]] {
+            let ran = world.belay(command);
+            assert!(ran.code == 6 && ran.stderr.contains("`belay verify --repair`"), "{damage:?}: {ran}");
+        }
+        let ran = world.belay(&["verify", "--repair"]);
+        assert_eq!(ran.code, 0, "{damage:?}: {ran}");
+        assert!(ran.stdout.contains("Made again: store/format (format 2, blake3)"), "{ran}");
+        assert_eq!(fs::read_to_string(&format).expect("a text"), whole);
+        world.ok(&["rollback", "-y", "first"]);
+        assert_eq!(world.read("notes.txt"), "one\n");
+    }
+    let mut world = world_with_two();
+    let (format, newer) = (world.workspace.home().join("store/format"), "belay store\nformat 9\nhash blake3\n");
+    fs::write(&format, newer).expect("a file");
+    let ran = world.belay(&["verify", "--repair"]);
+    assert!(ran.code == 6 && ran.stderr.contains("use the newer belay"), "{ran}");
+    assert_eq!(fs::read_to_string(&format).expect("a text"), newer, "it is not made an older one");
+}
+
+#[test]
+fn packs_that_are_gone_are_named_and_a_repair_says_what_is_lost_and_how_to_give_it_up() {
+    let mut world = world_with_two();
+    fs::remove_dir_all(world.workspace.home().join("store/packs")).expect("they go");
+    for command in [&["status"][..], &["snapshot"], &["rollback", "-y"], &["gc"], &["verify"]] {
+        let ran = world.belay(command);
+        assert!(ran.code == 6 && ran.stderr.contains("`belay verify --repair`"), "{ran}");
+    }
+    let ran = world.belay(&["verify", "--deep", "--repair"]);
+    let first = world.json(&["snapshots"])["snapshots"][0]["id"].as_str().expect("an id").to_owned();
+    assert!(ran.code == 1 && ran.stdout.contains("Made again: store/packs"), "{ran}");
+    world.workspace.file("kept.bin", "wreck");
+    world.ok(&["rollback", "-y", "second"]);
+    assert_eq!(fs::read(world.workspace.path().join("kept.bin")).expect("bytes"), noise(60_000));
+    let ran = world.command(&["gc"]).output().expect("it runs").stderr;
+    let ran = String::from_utf8_lossy(&ran);
+    let typed = format!("snapshots delete {first}`");
+    assert!(ran.contains("nothing can be freed while") && ran.contains(&typed), "{ran}");
+    let ran = world.belay(&["snapshots", "delete", "-y", "first"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    world.ok(&["gc"]);
+    world.ok(&["verify", "--deep"]);
+}
+
+#[test]
+fn all_workspaces_that_are_gone_come_back_also_where_only_a_run_tells_where_they_are() {
+    for only_runs in [false, true] {
+        let mut world = world_with_two();
+        world.ok(&["run", "-q", "--isolation", "none", "--", "true"]);
+        fs::remove_dir_all(world.workspace.home().join("workspaces")).expect("they go");
+        if only_runs {
+            fs::remove_dir_all(world.workspace.home().join("identities")).expect("they go");
+        }
+        let ran = world.belay(&["snapshot"]);
+        assert!(ran.code == 6 && ran.stderr.contains("`belay verify --repair`"), "{ran}");
+        let ran = world.belay(&["verify", "--repair"]);
+        assert_eq!(ran.code, 0, "{ran}");
+        world.ok(&["rollback", "-y", "first"]);
+        assert_eq!(world.read("notes.txt"), "one\n");
+        world.ok(&["undo", "-y"]);
+        assert_eq!(world.read("notes.txt"), "two\n");
+        world.ok(&["verify", "--deep"]);
+    }
+}
