@@ -322,10 +322,10 @@ impl Supervisor<'_> {
             .and_then(|dir| dir.list(&mut Vec::new(), &mut |name, _, _| inside.push([path, b"/", name].concat())));
         let is_stray = match listed {
             Ok(()) => {
-                let mut beneath = Vec::new();
-                let is_all =
-                    inside.iter().fold(true, |is_all, path| self.strays(path, eyes, lost, &mut beneath) && is_all);
-                strays.append(&mut beneath);
+                let mut is_all = true;
+                for path in &inside {
+                    is_all &= self.strays(path, eyes, lost, strays);
+                }
                 is_all
             }
             Err(_) => {
