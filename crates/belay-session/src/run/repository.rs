@@ -183,12 +183,12 @@ impl Search<'_> {
             self.repository(&common, worktree);
         }
         if self.is_new(place, Path::new("")) {
-            self.insides(place);
+            self.insides(place, worktree);
         }
     }
 
-    /// What is in the directory of a repository, whichever files it is for.
-    fn insides(&mut self, place: &Path) {
+    /// What is in the directory of a repository, and what git goes into from the files that were found with it first.
+    fn insides(&mut self, place: &Path, worktree: &Path) {
         if self.hooks {
             self.keep(&place.join("hooks"));
             self.keep_linked(&place.join("hooks"));
@@ -199,7 +199,7 @@ impl Search<'_> {
             }
             // Where files lie beside it, nobody could tell which names are git's.
             if place != self.workspace {
-                self.keep_names(place);
+                self.keep_names(place, worktree);
             }
         }
         match modules_in(&place.join("modules")) {
@@ -222,9 +222,15 @@ impl Search<'_> {
     }
 
     /// Has everything in it stay as it is that git's own work does not write.
-    fn keep_names(&mut self, place: &Path) {
+    fn keep_names(&mut self, place: &Path, worktree: &Path) {
         let Some(inside) = self.inside(place) else { return };
-        let Some(insides) = Insides::of(place) else { return self.is_full = true };
+        let entered = insides::entered_by(place);
+        let entered: Vec<PathBuf> =
+            entered.into_iter().filter(|path| worktree.join(path).join(".git").exists()).collect();
+        entered.iter().for_each(|path| self.worktree(&worktree.join(path)));
+        let files =
+            worktree.strip_prefix(self.workspace).ok().map(|files| PathText::from(files.as_os_str().as_bytes()));
+        let Some(insides) = Insides::of(place, files, &entered) else { return self.is_full = true };
         insides.names().for_each(|name| self.keep(&place.join(OsStr::from_bytes(name))));
         self.note(Unheld::repository(inside, insides));
     }

@@ -6,12 +6,14 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use belay_event::{Degraded, What};
 use belay_store::{Edit, Entry, Kind as EntryKind, Manifest, View};
 use belay_sys::{Dir, FileType, Root};
 use serde::{Deserialize, Serialize};
 
+use super::record::RunRecord;
 use super::repository::{Insides, ORDERS};
 use super::supervisor::Supervisor;
 use crate::error::{Result, chain_of};
@@ -53,14 +55,23 @@ impl Unheld {
     }
 
     /// Puts right whatever can be told to be wrong while the run goes on, or once it has ended; what was done.
-    pub(super) fn put_all_right(all: &[Unheld], root: &Root, run: &str, has_ended: bool) -> Vec<String> {
+    pub(super) fn put_all_right(
+        all: &[Unheld],
+        (workspace, root): (&Path, &Root),
+        run: &str,
+        has_ended: bool,
+    ) -> Vec<String> {
         let mut done = Vec::new();
         for unheld in all {
             let made = match &unheld.insides {
                 None => vec![unheld.clone()],
                 // Git makes and removes all kinds of things while it works.
                 Some(_) if !has_ended => Vec::new(),
-                Some(insides) => unheld.made_inside(insides, root).unwrap_or_default(),
+                Some(insides) => {
+                    let entered = insides.entered_since(workspace, unheld.path.bytes()).into_iter();
+                    let entered = entered.map(|path| Unheld::absent(PathText::from(&path[..])));
+                    unheld.made_inside(insides, root, run).unwrap_or_default().into_iter().chain(entered).collect()
+                }
             };
             for unheld in made {
                 done.extend(unheld.put_right(root, run).unwrap_or_else(|error| {
@@ -73,19 +84,25 @@ impl Unheld {
     }
 
     /// What is in the directory of a repository and was not there, nor is written by git's own work.
-    fn made_inside(&self, insides: &Insides, root: &Root) -> io::Result<Vec<Unheld>> {
+    fn made_inside(&self, insides: &Insides, root: &Root, run: &str) -> io::Result<Vec<Unheld>> {
         let mut opened = Opened::default();
-        let made = self.made_inside_of(insides, root, &mut opened);
+        let made = self.made_inside_of(insides, root, run, &mut opened);
         opened.close();
         made
     }
 
-    fn made_inside_of(&self, insides: &Insides, root: &Root, opened: &mut Opened) -> io::Result<Vec<Unheld>> {
+    fn made_inside_of(
+        &self,
+        insides: &Insides,
+        root: &Root,
+        run: &str,
+        opened: &mut Opened,
+    ) -> io::Result<Vec<Unheld>> {
         let Some(dir) = opened.reach(root, self.path.bytes())? else { return Ok(Vec::new()) };
         let mut made = Vec::new();
         let listed = opened.enter(&dir, |_| root.dir(self.path.bytes()))?;
         listed.list(&mut Vec::new(), &mut |name, _, _| {
-            made.extend((!insides.allows(name)).then(|| self.beneath(name)));
+            made.extend((!insides.allows(name) && !is_aside(name, run)).then(|| self.beneath(name)));
         })?;
         for name in ORDERS {
             let unheld = self.beneath(name.as_bytes());
@@ -158,7 +175,7 @@ impl Unheld {
     pub(crate) fn edits(&self, view: View<'_>, tree: &Manifest, before: &Manifest, run: &str) -> Result<Vec<Edit>> {
         if let Some(insides) = &self.insides {
             let mut edits = Vec::new();
-            for made in self.made_in_tree(insides, view, tree, before)? {
+            for made in self.made_in_tree(insides, view, tree, before, run)? {
                 edits.extend(made.edits(view, tree, before, run)?);
             }
             return Ok(edits);
@@ -197,13 +214,14 @@ impl Unheld {
         view: View<'_>,
         tree: &Manifest,
         before: &Manifest,
+        run: &str,
     ) -> Result<Vec<Unheld>> {
         let Some(EntryKind::Dir { node, .. }) = view.lookup(&tree.root, self.path.bytes())?.map(|entry| entry.kind)
         else {
             return Ok(Vec::new());
         };
         let node = view.node(&node)?;
-        let others = node.entries.iter().filter(|entry| !insides.allows(&entry.name));
+        let others = node.entries.iter().filter(|entry| !insides.allows(&entry.name) && !is_aside(&entry.name, run));
         let mut made: Vec<Unheld> = others.map(|entry| self.beneath(&entry.name)).collect();
         for name in ORDERS {
             let unheld = self.beneath(name.as_bytes());
@@ -215,8 +233,8 @@ impl Unheld {
     }
 
     /// What of a tree would lead git elsewhere, although the run had to leave it as it was.
-    pub(crate) fn found_in(&self, view: View<'_>, tree: &Manifest, before: &Manifest) -> Result<Vec<Vec<u8>>> {
-        let mut edits = self.edits(view, tree, before, "")?;
+    fn found_in(&self, view: View<'_>, tree: &Manifest, before: &Manifest, run: &str) -> Result<Vec<Vec<u8>>> {
+        let mut edits = self.edits(view, tree, before, run)?;
         edits.retain(|edit| edit.before.is_some());
         Ok(edits.into_iter().map(|edit| edit.path).collect())
     }
@@ -225,8 +243,18 @@ impl Unheld {
 impl Workspace<'_> {
     /// Paths of a snapshot that its run had to leave as they were, or not to make: whoever goes back to it has them again.
     pub fn leads_git(&self, snapshot: &Snapshot) -> Result<Vec<Vec<u8>>> {
-        let Some(run) = &snapshot.cause.run else { return Ok(Vec::new()) };
-        let (Ok(guard), Ok(record)) = (self.home().guard_of(run), self.home().run(run)) else { return Ok(Vec::new()) };
+        // One that somebody asked for meanwhile names no run.
+        let is_of = |run: &RunRecord| {
+            let at = snapshot.created_at;
+            run.workspace == self.id() && run.created_at <= at && run.ended_at.is_none_or(|end| at <= end)
+        };
+        let record = match &snapshot.cause.run {
+            Some(run) => self.home().run(run).ok(),
+            None => self.home().runs()?.into_iter().find(is_of),
+        };
+        let Some(record) = record else { return Ok(Vec::new()) };
+        let run = &record.id;
+        let Ok(guard) = self.home().guard_of(run) else { return Ok(Vec::new()) };
         let timeline = self.timeline()?;
         let before = timeline.snapshots().iter().find(|before| Some(&before.id) == record.pre_run.as_ref());
         let Some(before) = before.filter(|_| !guard.unheld.is_empty()) else { return Ok(Vec::new()) };
@@ -234,7 +262,7 @@ impl Workspace<'_> {
         let view = View::stored(self.home().store());
         let mut found = Vec::new();
         for unheld in &guard.unheld {
-            found.extend(unheld.found_in(view, tree.manifest(), before.manifest())?);
+            found.extend(unheld.found_in(view, tree.manifest(), before.manifest(), run)?);
         }
         Ok(found)
     }
@@ -310,6 +338,12 @@ fn aside(dir: &Dir, name: &[u8], run: &str) -> io::Result<String> {
     Err(last)
 }
 
+/// Whether it was put beside its place, where it leads nobody.
+fn is_aside(name: &[u8], run: &str) -> bool {
+    let mark = [b".", run.as_bytes()].concat();
+    name.windows(mark.len()).any(|part| part == mark)
+}
+
 /// Whether nothing of that name is there, or something above it is no directory.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
@@ -366,7 +400,7 @@ impl Supervisor<'_> {
     }
 
     fn put_right_in(&mut self, root: &Root, has_ended: bool) {
-        let whys = Unheld::put_all_right(&self.unheld, root, &self.record.id, has_ended);
+        let whys = Unheld::put_all_right(&self.unheld, (self.workspace.path(), root), &self.record.id, has_ended);
         self.tell_of_unheld(whys);
     }
 

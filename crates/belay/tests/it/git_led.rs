@@ -57,7 +57,7 @@ fn open(directory: &Path) {
 }
 
 /// What is prepared outside, and what the command then tries.
-const WAYS: [(&str, &str); 13] = [
+const WAYS: [(&str, &str); 17] = [
     (
         "git config include.path ../shared; touch shared",
         "cat evil.config >> shared; mv shared s; cp evil.config shared",
@@ -110,6 +110,25 @@ const WAYS: [(&str, &str); 13] = [
         "git init -q ../lib.git; git -C ../lib.git -c user.name=a -c user.email=a@b commit -qm a --allow-empty; \
          git -c protocol.file.allow=always submodule add -q ../lib.git lib; git -C lib config core.fsmonitor ./watch; git commit -qm lib",
         "echo '#!/bin/sh' > lib/watch; grep -o 'touch [^;]*' evil.config >> lib/watch; chmod +x lib/watch",
+    ),
+    // Repositories that git goes into by itself because its index names them.
+    (
+        "git init -q emb; git -C emb -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add emb 2>/dev/null; git commit -qm emb",
+        "cat evil.config >> emb/.git/config",
+    ),
+    (
+        "true",
+        "git init -q new; git -C new -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add new; cat evil.config >> new/.git/config",
+    ),
+    (
+        "true",
+        "git init -q new; git -C new -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add new; \
+         cp evil.config new/.git/more; git -C new config include.path more; git update-index --split-index; mv new/.git other; echo gitdir: ../other > new/.git",
+    ),
+    (
+        "git init -q emb; git -C emb -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add emb 2>/dev/null; git commit -qm emb; \
+         mv emb/.git ../kept.git",
+        "cp -r .git emb/.git; git -C emb config core.bare false; cat evil.config >> emb/.git/config",
     ),
     // A program whose path has a space, by a quoted word.
     (
@@ -316,9 +335,13 @@ fn whoever_goes_back_to_what_leads_git_is_told() {
         .iter()
         .map(|one| one["id"].as_str().expect("an id").to_owned());
     let ids: Vec<String> = ids.collect();
-    let led = ids.iter().find(|id| world.ok(&["ls", id, ".git"]).contains("commondir"));
+    let led = ids.iter().find(|id| world.ok(&["ls", id, ".git"]).lines().any(|line| line.ends_with("commondir")));
     let led = led.unwrap_or_else(|| panic!("no snapshot has it: {ran}"));
     assert!(!world.has(".git/commondir"), "{ran}");
+    let aside = fs::read_dir(world.workspace.path().join(".git"))
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().matches(".run_").count() > 1);
+    assert_eq!(aside.count(), 0, "what lies aside stays there: {ran}");
     let plan = world.belay(&["rollback", led, "-n"]);
     let said = plan.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains(".git/commondir leads git to settings or programs"), "{plan}");

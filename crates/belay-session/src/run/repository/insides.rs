@@ -3,14 +3,16 @@
 //! Invariants: what git reads settings, programs or orders from is not among what its work writes; orders that were there
 //! before are nobody's fault.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::git::settings;
+use super::programs;
+use crate::git::{SETTINGS_BYTES_MAX, repositories_in, settings};
 use crate::record::PathText;
 
 /// Directories and files that git writes in ordinary work, beside those in capitals.
@@ -42,6 +44,8 @@ const BEGINNINGS: [&[u8]; 7] =
 const NAMES_MAX: usize = 256;
 /// An order is no longer than this.
 const ORDERS_BYTES_MAX: u64 = 1 << 20;
+/// An index is no longer than this.
+const INDEX_BYTES_MAX: u64 = 1 << 30;
 /// Where somebody who goes on with what was begun finds what to do.
 pub(crate) const ORDERS: [&str; 5] = [
     "rebase-merge/git-rebase-todo",
@@ -60,11 +64,16 @@ pub(crate) struct Insides {
     names: Vec<PathText>,
     /// What would be executed by somebody who goes on with what was begun.
     orders: Vec<PathText>,
+    /// The directory of files that its index is about, and what of it was a repository that git goes into by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    worktree: Option<PathText>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    entered: Vec<PathText>,
 }
 
 impl Insides {
     /// Those of a directory; none if there are more than anybody can look at.
-    pub(super) fn of(place: &Path) -> Option<Insides> {
+    pub(super) fn of(place: &Path, worktree: Option<PathText>, entered: &[PathBuf]) -> Option<Insides> {
         let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
         let others = entries.filter(|name| !is_written(name.as_bytes())).take(NAMES_MAX + 1);
         let names: Vec<PathText> = others.map(|name| PathText::from(name.as_bytes())).collect();
@@ -72,7 +81,8 @@ impl Insides {
             orders_in(name, &super::text_of(&place.join(name), ORDERS_BYTES_MAX).unwrap_or_default())
         };
         let orders = ORDERS.into_iter().flat_map(read).map(|order| PathText::from(&order[..]));
-        (names.len() <= NAMES_MAX).then(|| Insides { names, orders: orders.collect() })
+        let entered = entered.iter().map(|path| PathText::from(path.as_os_str().as_bytes())).collect();
+        (names.len() <= NAMES_MAX).then(|| Insides { names, orders: orders.collect(), worktree, entered })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
@@ -84,6 +94,17 @@ impl Insides {
         is_written(name) || self.names().any(|known| known == name)
     }
 
+    /// The repositories that git goes into by itself since the run, and that execute something then; beneath the workspace.
+    pub(crate) fn entered_since(&self, workspace: &Path, place: &[u8]) -> Vec<Vec<u8>> {
+        let Some(worktree) = &self.worktree else { return Vec::new() };
+        let files = workspace.join(OsStr::from_bytes(worktree.bytes()));
+        let is_new = |path: &PathBuf| !self.entered.iter().any(|known| known.bytes() == path.as_os_str().as_bytes());
+        let entered = entered_by(&workspace.join(OsStr::from_bytes(place)));
+        let led = entered.into_iter().filter(is_new).filter(|path| executes(&files.join(path)));
+        let git = |path: PathBuf| Path::new(OsStr::from_bytes(worktree.bytes())).join(path).join(".git");
+        led.map(|path| git(path).as_os_str().as_bytes().to_vec()).collect()
+    }
+
     /// Whether what a file orders was ordered before.
     pub(crate) fn orders(&self, name: &str, file: fs::File) -> bool {
         let mut text = Vec::new();
@@ -91,6 +112,45 @@ impl Insides {
         let is_known = |order: &Vec<u8>| self.orders.iter().any(|known| known.bytes() == order);
         is_read && text.len() as u64 <= ORDERS_BYTES_MAX && orders_in(name, &text).iter().all(is_known)
     }
+}
+
+/// What the index in the directory of a repository names as repositories; a part of it may lie in other files.
+pub(super) fn entered_by(place: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let parts = entries.filter(|name| name == "index" || name.as_bytes().starts_with(b"sharedindex."));
+    let texts = parts.filter_map(|name| super::text_of(&place.join(name), INDEX_BYTES_MAX));
+    let paths = texts.flat_map(|text| repositories_in(&text)).map(|path| PathBuf::from(OsStr::from_bytes(&path)));
+    let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_relative() && super::is_plain(path)).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+/// Whether git would execute something of the repository whose files are there; what cannot be read may.
+fn executes(worktree: &Path) -> bool {
+    let git = worktree.join(".git");
+    let place = match git.symlink_metadata() {
+        Err(_) => return false,
+        Ok(found) if found.is_dir() => git,
+        Ok(found) if found.is_file() => {
+            let text = super::text_of(&git, super::LINE_BYTES_MAX).unwrap_or_default();
+            let Some(named) = text.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii) else { return false };
+            worktree.join(OsStr::from_bytes(named))
+        }
+        Ok(_) => return true,
+    };
+    let has_program = |name: &str| {
+        let path = place.join(name);
+        if path.symlink_metadata().is_err() {
+            return false;
+        }
+        let all = super::text_of(&path, SETTINGS_BYTES_MAX).and_then(|text| settings(&text).ok());
+        all.is_none_or(|all| all.iter().any(|(section, key, value)| programs::executes(section, key, value)))
+    };
+    let hooks = fs::read_dir(place.join("hooks")).into_iter().flatten().flatten();
+    place.join("commondir").symlink_metadata().is_ok()
+        || ["config", "config.worktree"].into_iter().any(has_program)
+        || hooks.into_iter().any(|hook| !hook.file_name().as_bytes().ends_with(b".sample"))
 }
 
 fn is_written(name: &[u8]) -> bool {

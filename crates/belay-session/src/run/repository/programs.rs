@@ -51,17 +51,29 @@ impl Word<'_> {
     }
 }
 
-/// The words of a value that may be programs; a name without a slash is looked for elsewhere.
-pub(super) fn named_by<'v>(section: &str, key: &str, value: &'v [u8]) -> Vec<Word<'v>> {
+/// Whether git executes the value, or has a shell do so.
+fn is_command(section: &str, key: &str, value: &[u8]) -> bool {
     let first = section.split([' ', '\t', '.', '"']).next().unwrap_or_default();
     let is_shell = value.starts_with(b"!");
-    let is_command = match first {
+    match first {
         "alias" => is_shell,
         "submodule" => key == "update" && is_shell,
         "pager" => true,
         _ => COMMANDS.contains(&key),
-    };
-    if !is_command {
+    }
+}
+
+/// Whether settings have git execute something of theirs, or lead to others that may.
+pub(super) fn executes(section: &str, key: &str, value: &[u8]) -> bool {
+    let leads = (key == "path" && section.starts_with("include")) || (section == "core" && key == "hookspath");
+    // Git's own daemon, or none.
+    let is_own = matches!(&value.to_ascii_lowercase()[..], b"true" | b"false" | b"0" | b"1" | b"yes" | b"no" | b"");
+    leads || (is_command(section, key, value) && !is_own)
+}
+
+/// The words of a value that may be programs; a name without a slash is looked for elsewhere.
+pub(super) fn named_by<'v>(section: &str, key: &str, value: &'v [u8]) -> Vec<Word<'v>> {
+    if !is_command(section, key, value) {
         let has_slash = value.contains(&b'/') && !value.iter().any(u8::is_ascii_whitespace);
         return Vec::from_iter(has_slash.then(|| Word { path: value.into(), may_be_made: false, is_guess: true }));
     }
