@@ -31,6 +31,8 @@ pub(super) const STOPPED: &str = "delete storm";
 const HOLDER: u64 = 0;
 /// Paths of one call; more are brought back by several.
 const PATHS_MAX: usize = 2_000;
+/// Directories that are remembered because something was deleted there.
+const EMPTIED_MAX: usize = 10_000;
 /// Deletions that are remembered at most.
 const RECENT_MAX: usize = 1_000_000;
 
@@ -40,6 +42,8 @@ pub(super) struct Deletions {
     window: Duration,
     answer: Unattended,
     recent: VecDeque<Deletion>,
+    /// Directories from which something was deleted lately that no snapshot holds, under the name that it had by then.
+    emptied: HashSet<Vec<u8>>,
     moves: Moves,
     /// How many of the recent ones were not yet looked at.
     unknown: usize,
@@ -96,6 +100,7 @@ impl Deletions {
             window: Duration::from_secs(settings.number("isolation.delete_storm.window_seconds")),
             answer,
             recent: VecDeque::new(),
+            emptied: HashSet::new(),
             moves: Moves::default(),
             unknown: 0,
             by: None,
@@ -184,6 +189,11 @@ impl Deletions {
     /// Forgets what nobody would miss, and what is there twice.
     fn keep(&mut self, is_missed: impl Fn(&[u8]) -> bool) {
         let mut seen = HashSet::new();
+        if self.emptied.len() >= EMPTIED_MAX {
+            self.emptied.clear();
+        }
+        let emptied = self.recent.iter().filter(|one| !is_missed(&one.path)).map(|one| split(&one.place).0);
+        self.emptied.extend(emptied.filter(|above| !above.is_empty()).take(EMPTIED_MAX).map(<[u8]>::to_vec));
         self.recent.retain(|one| is_missed(&one.path) && seen.insert(one.path.clone()));
         self.unknown = 0;
     }
@@ -297,13 +307,16 @@ impl Supervisor<'_> {
         };
         let moved = deletions.moves.elsewhere(&eyes, is_meant);
         let places = moved.iter().map(|(place, _)| place).chain(deletions.recent.iter().map(|one| &one.place));
-        let tops: HashSet<&[u8]> = places.filter_map(|place| topmost_new(place, &was_there)).collect();
+        let places: HashSet<&Vec<u8>> = places.chain(&deletions.emptied).collect();
+        let tops: HashSet<&[u8]> = places.iter().filter_map(|place| topmost_new(place, &was_there)).collect();
         // Without root the first moves into a new directory may go unseen; what lies there is as old as what is lost.
         let lost = deletions.recent.iter().filter_map(|one| self.workspace.entry(&tree, &one.path).ok().flatten());
         let lost: HashSet<Look> = lost.filter_map(|entry| look_of_entry(&entry)).collect();
         let mut paths = Vec::new();
+        let emptied = places.iter().flat_map(|place| directories_to(place)).collect();
+        let signs = Signs { eyes: &eyes, lost: &lost, emptied: &emptied };
         for top in tops {
-            self.strays(top, &eyes, &lost, &mut paths);
+            self.strays(top, &signs, &mut paths);
         }
         for (place, name) in moved {
             paths.extend(was_there(&place).then_some(place));
@@ -313,7 +326,7 @@ impl Supervisor<'_> {
     }
 
     /// The topmost paths in which everything was moved there, with where it was before; whether that is all of it.
-    fn strays(&self, path: &[u8], eyes: &Eyes<'_>, lost: &HashSet<Look>, strays: &mut Vec<Vec<u8>>) -> bool {
+    fn strays(&self, path: &[u8], signs: &Signs<'_>, strays: &mut Vec<Vec<u8>>) -> bool {
         let mut inside = Vec::new();
         let listed = self
             .workspace
@@ -322,16 +335,18 @@ impl Supervisor<'_> {
             .and_then(|dir| dir.list(&mut Vec::new(), &mut |name, _, _| inside.push([path, b"/", name].concat())));
         let is_stray = match listed {
             Ok(()) => {
-                let mut is_all = true;
+                // An empty directory is one only if it was moved itself, or something was moved or deleted from there.
+                let is_moved = || self.deletions.moves.moved_from(path, signs.eyes).is_some();
+                let mut is_all = !inside.is_empty() || signs.emptied.contains(path) || is_moved();
                 for path in &inside {
-                    is_all &= self.strays(path, eyes, lost, strays);
+                    is_all &= self.strays(path, signs, strays);
                 }
                 is_all
             }
             Err(_) => {
-                let name = self.deletions.moves.moved_from(path, eyes);
+                let name = self.deletions.moves.moved_from(path, signs.eyes);
                 let found = self.stat(path);
-                let is_stray = found.is_some_and(|found| name.is_some() || lost.contains(&look_of(&found)));
+                let is_stray = found.is_some_and(|found| name.is_some() || signs.lost.contains(&look_of(&found)));
                 strays.extend(name);
                 is_stray
             }
@@ -511,6 +526,21 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.iter().rposition(|byte| *byte == b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]))
 }
 
+/// What tells that something was moved to where it is.
+struct Signs<'a> {
+    eyes: &'a Eyes<'a>,
+    /// How the files look that are lost.
+    lost: &'a HashSet<Look>,
+    /// Directories that something was moved or deleted from.
+    emptied: &'a HashSet<&'a [u8]>,
+}
+
+/// A path and every directory on the way to it.
+fn directories_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end])
+}
+
 /// What a file keeps wherever it is moved: its size, and when it was written.
 type Look = (u64, i64, u32);
 
@@ -527,8 +557,7 @@ fn look_of_entry(entry: &Entry) -> Option<Look> {
 
 /// The path, or the first directory on the way to it, that was not there before.
 fn topmost_new<'p>(path: &'p [u8], was_there: &dyn Fn(&[u8]) -> bool) -> Option<&'p [u8]> {
-    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
-    ends.map(|end| &path[..end]).find(|above| !was_there(above))
+    directories_to(path).find(|above| !was_there(above))
 }
 
 /// The paths without those that lie beneath another.
