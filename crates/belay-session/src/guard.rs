@@ -65,7 +65,9 @@ impl Guard {
     /// What stays as it is, whatever is asked for.
     pub(crate) fn spared(&self) -> Spared {
         let paths = self.paths.iter().map(|(path, reach)| (path.bytes().to_vec(), *reach != Reach::Write));
-        Spared::new(paths.chain(self.unheld.iter().map(|unheld| (unheld.path.bytes().to_vec(), true))))
+        // Of a repository only what it must not have is put aside, whoever brought it back.
+        let exact = self.unheld.iter().filter(|unheld| unheld.insides.is_none());
+        Spared::new(paths.chain(exact.map(|unheld| (unheld.path.bytes().to_vec(), true))))
     }
 
     /// What nothing is told of.

@@ -369,6 +369,9 @@ impl<'u> Context<'u> {
             )),
             (None, None) => self.ui.warn(format_args!("the controller of {id} died before its command began")),
         }
+        for why in &lost.put_aside {
+            self.ui.warn(escape::printable(why.as_bytes()));
+        }
         summary::say_left(self, &lost.run, &lost.left);
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct Environment {
     pub(crate) pager: Option<String>,
     /// The directories in which git looks for the user's own ignore rules.
     git_files: Option<(PathBuf, PathBuf)>,
+    /// The files that git takes settings from beside a repository's, here or in another shell of this person's.
+    pub(crate) git_settings: Vec<PathBuf>,
     /// The socket of the run that this process is confined in.
     pub(crate) agent_socket: Option<PathBuf>,
 }
@@ -53,6 +55,7 @@ impl Environment {
             home: std::path::absolute(home)
                 .map_err(|error| Failure::system("cannot find the current directory", &error))?,
             git_files: strategy.as_ref().map(|s| (s.home_dir().to_owned(), s.config_dir())),
+            git_settings: git_settings(strategy.as_ref()),
             user_home: strategy.map(|strategy| strategy.home_dir().to_owned()),
             user_config,
             corp_config: PathBuf::from("/etc/belay/corp"),
@@ -89,6 +92,19 @@ pub(crate) fn own() -> impl Iterator<Item = (OsString, OsString)> {
 /// Whether this process belongs to a run, which sees what changes by itself.
 pub(crate) fn is_in_run() -> bool {
     env::var_os("BELAY_RUN").is_some() || env::var_os(AGENT_SOCKET).is_some()
+}
+
+/// Each file that git might take settings from; a variable that names others does not do so for everybody.
+fn git_settings(strategy: Option<&etcetera::base_strategy::Xdg>) -> Vec<PathBuf> {
+    let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].into_iter().filter_map(env::var_os).map(PathBuf::from);
+    let own = strategy.map(|strategy| {
+        let (home, config) = (strategy.home_dir(), strategy.config_dir());
+        [home.join(".gitconfig"), home.join(".config/git/config"), config.join("git/config")]
+    });
+    let mut files: Vec<PathBuf> = own.into_iter().flatten().chain(["/etc/gitconfig".into()]).chain(named).collect();
+    files.retain(|file| file.is_absolute());
+    files.dedup();
+    files
 }
 
 /// The ignore file that git takes for all of a user's repositories, wherever the user's own configuration says it is.

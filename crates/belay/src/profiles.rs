@@ -40,6 +40,7 @@ pub(crate) fn den(context: &Context<'_>) -> Result<Den> {
         home: context.environment.user_home.clone().unwrap_or_else(|| "/".into()),
         program: std::env::current_exe().ok(),
         settings: context.environment.user_config.with_file_name(""),
+        git: context.environment.git_settings.clone(),
     })
 }
 

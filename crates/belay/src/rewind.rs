@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::{MtimePolicy, Step};
-use belay_session::{Goal, NewerEdit, Outcome, RewindKind, RewindPlan, RewindRequest, Stage, Workspace};
+use belay_session::{Goal, NewerEdit, Outcome, RewindKind, RewindPlan, RewindRequest, Snapshot, Stage, Workspace};
 use serde_json::json;
 
 use crate::commands::rollback::How;
@@ -56,11 +56,28 @@ pub(crate) fn warn_of_runs(context: &Context<'_>, workspace: &Workspace<'_>) -> 
     Ok(())
 }
 
+/// What a run must not leave behind may be in a snapshot of it all the same; whoever goes back there decides.
+fn warn_of_led(context: &Context<'_>, workspace: &Workspace<'_>, target: &Snapshot, paths: &[Vec<u8>]) -> Result<()> {
+    let is_meant = |path: &Vec<u8>| {
+        let is_at = |above: &Vec<u8>| path == above || path.starts_with(&[above, &b"/"[..]].concat());
+        paths.is_empty() || paths.iter().any(is_at)
+    };
+    for path in workspace.leads_git(target)?.iter().filter(|path| is_meant(path)) {
+        context.ui.warn(format_args!(
+            "{} leads git to settings or programs that a run made, and comes back with {}",
+            printable(path),
+            target.id
+        ));
+    }
+    Ok(())
+}
+
 fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<ExitCode> {
     let meter = context.ui.meter("Looking");
     let plan = workspace.plan_rewind(request, context.work(&meter))?;
     let newer = newer_edits(workspace, &plan)?;
     drop(meter);
+    warn_of_led(context, workspace, &plan.target, &request.paths)?;
     if context.ui.json {
         context.ui.print_json(&plan_json(&plan, &newer))?;
         return Ok(ExitCode::SUCCESS);
@@ -80,6 +97,7 @@ fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest
     let plan = workspace.plan_rewind(request, context.work(&meter))?;
     let newer = newer_edits(workspace, &plan)?;
     drop(meter);
+    warn_of_led(context, workspace, &plan.target, &request.paths)?;
     let is_empty = plan.plan.steps.is_empty();
     if !context.ui.is_interactive() && (!is_empty || context.ui.json) {
         // Where there is nothing to do, carrying it out tells so.
@@ -120,6 +138,7 @@ fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindR
         Stage::Restoring(_) => meter.phase("Restoring"),
     })?;
     drop(meter);
+    warn_of_led(context, workspace, &outcome.target, &request.paths)?;
     if ui.json {
         ui.print_json(&outcome_json(&outcome))?;
     } else {

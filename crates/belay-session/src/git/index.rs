@@ -10,11 +10,16 @@ const INDEX_BYTES_MAX: u64 = 1 << 30;
 /// Times, owner, size and so on, before the name of the object.
 const STAT_BYTES: usize = 40;
 const EXTENDED: u16 = 0x4000;
+/// Where the mode is in an entry, and that of a repository.
+const MODE_AT: usize = 24;
+const GITLINK: u32 = 0o160_000;
 
 /// What an index says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tracked {
     pub(crate) paths: BTreeSet<Vec<u8>>,
+    /// Those of them that are repositories of their own.
+    pub(crate) repositories: Vec<Vec<u8>>,
     /// Whether some are listed elsewhere, or as whole directories, or could not be read.
     pub(crate) is_partial: bool,
 }
@@ -28,6 +33,12 @@ impl Repository {
     }
 }
 
+/// The paths of an index that git takes for repositories of their own, whatever names its objects have.
+pub(crate) fn repositories_in(index: &[u8]) -> Vec<Vec<u8>> {
+    let parsed = [Format::Sha1, Format::Sha256].into_iter().find_map(|format| parse(format, index));
+    parsed.map(|tracked| tracked.repositories).unwrap_or_default()
+}
+
 pub(super) fn parse(format: Format, bytes: &[u8]) -> Option<Tracked> {
     let number = |at: usize| Some(u32::from_be_bytes(bytes.get(at..at.checked_add(4)?)?.try_into().ok()?));
     let version = number(4).filter(|version| bytes.starts_with(b"DIRC") && (2..=4).contains(version))?;
@@ -36,6 +47,7 @@ pub(super) fn parse(format: Format, bytes: &[u8]) -> Option<Tracked> {
     let mut at = 12;
     let mut last: Vec<u8> = Vec::new();
     for _ in 0..count {
+        let mode_at = at + MODE_AT;
         let flags_at = at + STAT_BYTES + format.len();
         let flags = u16::from_be_bytes(bytes.get(flags_at..flags_at + 2)?.try_into().ok()?);
         let mut name_at = flags_at + if version >= 3 && flags & EXTENDED != 0 { 4 } else { 2 };
@@ -53,6 +65,9 @@ pub(super) fn parse(format: Format, bytes: &[u8]) -> Option<Tracked> {
             _ => at + (name_at + len - at + 8) / 8 * 8,
         };
         last.clone_from(&name);
+        if bytes.get(mode_at..mode_at + 4)? == GITLINK.to_be_bytes() {
+            tracked.repositories.push(name.clone());
+        }
         match name.ends_with(b"/") {
             true => tracked.is_partial = true,
             false => drop(tracked.paths.insert(name)),

@@ -86,6 +86,15 @@ pub struct Den {
     pub program: Option<PathBuf>,
     /// The directory of the person's settings and profiles, which nothing confined may change.
     pub settings: PathBuf,
+    /// The files of the person's and the machine's settings of git.
+    pub git: Vec<PathBuf>,
+}
+
+impl Den {
+    /// Where git's settings lie that are no repository's.
+    pub(super) fn own(&self) -> super::repository::Own<'_> {
+        super::repository::Own { home: &self.home, files: &self.git }
+    }
 }
 
 /// What to start under which confinement.
@@ -246,7 +255,7 @@ pub(crate) fn policy_at(
         policy.grants.push(Grant::new(program, Access::Read));
     }
     policy.grants.extend(last);
-    policy.grants.extend(super::repository::Ways::of(&policy, at, &den.home).grants);
+    policy.grants.extend(super::repository::Ways::of(&policy, at, den.own())?.grants);
     // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.
     if let Some(snapshots) = crate::backend::beside(at).filter(|snapshots| snapshots.is_dir()) {
         policy.grants.retain(|grant| !grant.path.starts_with(&snapshots));

@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use belay_event::Degraded;
 use belay_jail::Access;
@@ -26,9 +27,10 @@ use crate::workspace::Workspace;
 const GUARDED_MAX: usize = 20_000;
 /// Of a directory that snapshots leave out so many; with more of them all of it can only be read.
 const GUARDED_LEFT_OUT_MAX: usize = 1_000;
-/// Threads that look through what snapshots leave out, and how much is worth one.
+/// Threads that look through what snapshots leave out, and how many directories each of them takes at a time: others have
+/// work to do meanwhile, so that none of the threads is as fast as the next.
 const THREADS_MAX: usize = 4;
-const DIRECTORIES_PER_THREAD_MIN: usize = 64;
+const BATCH: usize = 32;
 /// Names in a sentence.
 const NAMED_MAX: usize = 3;
 
@@ -324,12 +326,12 @@ impl<'a> Look<'a> {
         let (root, foreign) = (self.root, &self.mounted.foreign);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
         while !level.is_empty() {
-            let part = level.len().div_ceil(threads).max(DIRECTORIES_PER_THREAD_MIN);
+            let next = AtomicUsize::new(0);
+            let look = || list(root, &level, &next);
             let listed: Vec<io::Result<Listed>> = std::thread::scope(|scope| {
-                let mut parts = level.chunks(part);
-                let mine = parts.next().unwrap_or_default();
-                let others: Vec<_> = parts.map(|part| scope.spawn(move || list(root, part))).collect();
-                let mine = list(root, mine);
+                let others = (1..threads.min(level.len().div_ceil(BATCH))).map(|_| scope.spawn(look));
+                let others: Vec<_> = others.collect();
+                let mine = look();
                 let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a look does not panic");
                 std::iter::once(mine).chain(others.into_iter().map(join)).collect()
             });
@@ -392,43 +394,46 @@ fn strictness(access: Access) -> u8 {
     }
 }
 
-/// Lists directories, and looks at every file in them.
-fn list(root: &Root, directories: &[Vec<u8>]) -> io::Result<Listed> {
+/// Lists those directories that nobody else took meanwhile, and looks at every file in them.
+fn list(root: &Root, directories: &[Vec<u8>], next: &AtomicUsize) -> io::Result<Listed> {
     let (mut listed, mut buffer) = (Listed::default(), Vec::new());
-    for path in directories {
-        let mut files: Vec<Vec<u8>> = Vec::new();
-        let opened = root.dir(path).and_then(|dir| {
-            dir.list(&mut buffer, &mut |name, file_type, _| match file_type {
-                FileType::Dir => listed.below.push(join(path, name)),
-                FileType::File | FileType::Unknown => files.push(name.to_vec()),
-                _ => {}
-            })?;
-            Ok(dir)
-        });
-        let dir = match opened {
-            Ok(dir) => dir,
-            Err(error) if is_none_of_ours(&error) => continue,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                listed.closed.extend(can_be_entered(root, path).then(|| path.clone()));
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        for name in files {
-            match dir.stat(&name) {
-                Ok(found) if found.file_type == FileType::Dir => listed.below.push(join(path, &name)),
-                Ok(found) if has_others(&found) => listed.names.push(join(path, &name)),
-                // It can be listed and not entered; its owner may change that.
+    loop {
+        let from = next.fetch_add(BATCH, Ordering::Relaxed).min(directories.len());
+        let batch = &directories[from..directories.len().min(from + BATCH)];
+        if batch.is_empty() {
+            return Ok(listed);
+        }
+        for path in batch {
+            match look_into(root, path, &mut listed, &mut buffer) {
+                Ok(()) => {}
+                Err(error) if is_none_of_ours(&error) => {}
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    listed.closed.push(path.clone());
-                    break;
+                    listed.closed.extend(can_be_entered(root, path).then(|| path.clone()));
                 }
-                // One that is gone has no names.
-                Ok(_) | Err(_) => {}
+                Err(error) => return Err(error),
             }
         }
     }
-    Ok(listed)
+}
+
+/// Looks at everything in a directory.
+fn look_into(root: &Root, path: &[u8], listed: &mut Listed, buffer: &mut Vec<u8>) -> io::Result<()> {
+    let dir = root.dir(path)?;
+    let mut is_closed = false;
+    dir.list(buffer, &mut |name, file_type, _| match file_type {
+        FileType::Dir => listed.below.push(join(path, name)),
+        FileType::File | FileType::Unknown if !is_closed => match dir.stat(name) {
+            Ok(found) if found.file_type == FileType::Dir => listed.below.push(join(path, name)),
+            Ok(found) if has_others(&found) => listed.names.push(join(path, name)),
+            // It can be listed and not entered; its owner may change that.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => is_closed = true,
+            // One that is gone has no names.
+            Ok(_) | Err(_) => {}
+        },
+        _ => {}
+    })?;
+    listed.closed.extend(is_closed.then(|| path.to_vec()));
+    Ok(())
 }
 
 /// Whether what lies in a directory that cannot be listed can be reached by its name, or could be by its owner.

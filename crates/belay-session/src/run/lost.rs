@@ -1,11 +1,12 @@
 //! Runs whose supervisor died: their journals are closed, their last state is captured, and what still lives is named.
 
-use belay_event::{At, Event, SnapshotTaken, What};
+use belay_event::{At, Degraded, Event, SnapshotTaken, What};
 use belay_store::LockMode;
 use jiff::Timestamp;
 
 use super::record::{RunRecord, RunState};
 use super::tree::command_of;
+use super::unheld::Unheld;
 use crate::error::{Error, Result, chain};
 use crate::record::{Cause, Kind, Origin, Snapshot};
 use crate::snapshot::SnapshotRequest;
@@ -18,6 +19,8 @@ pub struct LostRun {
     pub run: RunRecord,
     /// Its processes that live on, unrecorded, with their commands.
     pub left: Vec<(u32, String)>,
+    /// What would have led git elsewhere and was put aside.
+    pub put_aside: Vec<String>,
     /// What could not be put in order.
     pub failed: Option<String>,
 }
@@ -44,6 +47,11 @@ impl Workspace<'_> {
         run.state = if run.started_at.is_some() { RunState::Lost } else { RunState::Failed };
         run.ended_at = Some(now);
         run.because = Some("controller lost".to_owned());
+        let put_aside = self.put_aside_after(&run);
+        known.extend(put_aside.iter().map(|why| {
+            let degraded = Degraded { layer: "jail".into(), why: why.clone() };
+            Event::new(At::from(now), What::Degraded(degraded))
+        }));
         if run.state == RunState::Lost && self.settings().disabled_by().is_none() {
             let request = SnapshotRequest {
                 kind: Kind::Final,
@@ -70,7 +78,20 @@ impl Workspace<'_> {
         let saved = run.save(disk, true).and_then(|()| run.unmark(disk));
         failed = failed.or(saved.err().map(|error| chain(&error)));
         let left = run.living().into_iter().map(|pid| (pid, command_of(pid))).collect();
-        LostRun { run, left, failed }
+        LostRun { run, left, put_aside, failed }
+    }
+
+    /// Does what the controller would have done at the end: a command that is confined ended with it.
+    fn put_aside_after(&self, run: &RunRecord) -> Vec<String> {
+        // What is kept apart is seen to where it is brought in from.
+        if run.confinement.ephemeral && !self.is_layered() {
+            return Vec::new();
+        }
+        let Ok(guard) = self.home().guard_of(&run.id) else { return Vec::new() };
+        match self.writable() {
+            Ok(root) => Unheld::put_all_right(&guard.unheld, (self.path(), &root), &run.id, true),
+            Err(_) => Vec::new(),
+        }
     }
 
     /// The controller would have counted at the end; what cannot be read stays uncounted.

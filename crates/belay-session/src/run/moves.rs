@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use belay_event::{Action, FileChange};
+use belay_event::{Action, At, FileChange};
 
 /// As many paths as a snapshot has by default.
 const MOVES_MAX: usize = 300_000;
@@ -22,6 +22,8 @@ const NEWCOMERS_MAX: usize = 10_000;
 pub(super) struct Moves {
     /// The earlier names of what is somewhere now.
     names: BTreeMap<Vec<u8>, Vec<Vec<u8>>>,
+    /// When something came to where it is, and by which command.
+    arrivals: HashMap<Vec<u8>, (At, Option<u64>)>,
     /// Where what had a name is now.
     places: BTreeMap<Vec<u8>, Vec<u8>>,
     /// New paths by their last name: a watch that comes late sees something leave, and something of that name arrive.
@@ -47,7 +49,7 @@ pub(super) struct Eyes<'a> {
 
 impl Moves {
     /// Takes a change in, and returns what may be lost by it.
-    pub(super) fn observe(&mut self, change: &FileChange) -> Vec<Lost> {
+    pub(super) fn observe(&mut self, at: At, change: &FileChange) -> Vec<Lost> {
         let path = change.path.bytes();
         let to = match (change.action, &change.to) {
             (Action::Created, _) => {
@@ -66,13 +68,33 @@ impl Moves {
             },
             _ => return Vec::new(),
         };
-        self.moved(path, &to)
+        let lost = self.moved(path, &to);
+        if self.names.contains_key(&to) {
+            self.arrivals.insert(to, (at, change.by.and_then(|by| by.command)));
+        }
+        lost
+    }
+
+    /// What came to where it is by such a move: its place, and the first name under which it was known before the run.
+    pub(super) fn elsewhere(
+        &self,
+        eyes: &Eyes<'_>,
+        is_meant: impl Fn(At, Option<u64>) -> bool,
+    ) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let meant = self.arrivals.iter().filter(|(_, (at, command))| is_meant(*at, *command)).map(|(place, _)| place);
+        let known = |place: &Vec<u8>| Some((place.clone(), self.moved_from(place, eyes)?));
+        meant.filter(|place| (eyes.is_there)(place)).filter_map(known).collect()
+    }
+
+    /// Under which other name the thing at this path was known before the run, if it was moved there.
+    pub(super) fn moved_from(&self, path: &[u8], eyes: &Eyes<'_>) -> Option<Vec<u8>> {
+        self.name_of(path, eyes).filter(|name| name != path)
     }
 
     /// Whether what was at the path before the run is gone: nothing is there, or something else from before it, and it is
     /// nowhere else. If something else is there, with that.
     pub(super) fn gone(&self, path: &[u8], eyes: &Eyes<'_>) -> Option<Option<Vec<u8>>> {
-        let instead = self.name_of(path, eyes).filter(|name| name != path);
+        let instead = self.moved_from(path, eyes);
         let is_gone = instead.is_some() || !(eyes.is_there)(path);
         let is_elsewhere = |place: &Vec<u8>| {
             place != path && (eyes.is_there)(place) && self.name_of(place, eyes).is_some_and(|name| name == path)
@@ -128,7 +150,11 @@ impl Moves {
         let along: Vec<Vec<u8>> = inside.take_while(|path| path.starts_with(&beneath)).collect();
         for path in along {
             let names = self.names.remove(&path).expect("it was just found");
-            self.put(names, [to, &path[from.len()..]].concat());
+            let place = [to, &path[from.len()..]].concat();
+            if let Some(arrival) = self.arrivals.remove(&path) {
+                self.arrivals.insert(place.clone(), arrival);
+            }
+            self.put(names, place);
         }
         names.truncate(NAMES_MAX);
         match self.names.len() < MOVES_MAX {
@@ -153,6 +179,7 @@ impl Moves {
 
     /// Nothing is there any more.
     fn forget(&mut self, path: &[u8]) {
+        self.arrivals.remove(path);
         for name in self.names.remove(path).unwrap_or_default() {
             if self.places.get(&name).is_some_and(|place| place == path) {
                 self.places.remove(&name);
@@ -197,7 +224,10 @@ mod tests {
 
         fn tell(&mut self, action: Action, path: &str, to: Option<&str>) {
             let (path, to) = (path.into(), to.map(Into::into));
-            let lost = self.moves.observe(&FileChange { action, path, to, dir: false, size: None, by: None });
+            let lost = self.moves.observe(
+                At::from(jiff::Timestamp::UNIX_EPOCH),
+                &FileChange { action, path, to, dir: false, size: None, by: None },
+            );
             self.may_be_lost.extend(lost.into_iter().map(|lost| lost.path));
         }
 

@@ -140,7 +140,7 @@ impl Outskirts {
             if known.is_partial && change.action == Action::Created && known.made.len() < MADE_MAX {
                 known.made.insert(short(change.path.bytes()));
             }
-            let lost = known.moves.observe(change);
+            let lost = known.moves.observe(event.at, change);
             if !self.is_passed && self.recent.len() < RECENT_MAX {
                 let count =
                     lost.iter().filter(|lost| known.is_lost(lost) && known.gone.insert(short(&lost.path))).count();

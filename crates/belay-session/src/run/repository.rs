@@ -5,10 +5,14 @@
 //!
 //! Invariants: nothing is protected that no rule on `.git/config` or `.git/hooks` asks for; nothing of the repository is
 //! believed but where it says that more of it lies, and only what of that is in the workspace is protected; what cannot be
-//! looked through is protected as a whole. A repository that is not there yet is the command's own: git may make one
-//! anywhere, add worktrees and clone submodules.
+//! looked through is protected as a whole, and where there is more than can be looked at nothing is run. Where git's
+//! settings are protected, whatever its own work does not write is, in every directory of a repository. A repository that
+//! is not there yet is the command's own: git may make one anywhere, add worktrees and clone submodules.
 
+mod insides;
 mod programs;
+
+pub(crate) use insides::{Insides, ORDERS};
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -21,6 +25,7 @@ use std::path::{Component, Path, PathBuf};
 use belay_jail::{Access, Followed, Grant, Policy, follow};
 
 use super::unheld::Unheld;
+use crate::error::{Error, Result};
 use crate::git::{SETTINGS_BYTES_MAX, settings};
 use crate::record::PathText;
 
@@ -31,7 +36,8 @@ const MODULES_MAX: usize = 1_000;
 const DEPTH_MAX: usize = 8;
 /// Repositories and files of settings that are looked at, each of which may lead to others.
 const SETTINGS_MAX: usize = 10_000;
-/// Paths that are looked at while the run goes on.
+/// Paths that are protected, and those that are looked at while the run goes on.
+const GRANTS_MAX: usize = 10_000;
 const UNHELD_MAX: usize = 4_000;
 /// Entries of a directory of hooks that are looked at; git knows some thirty.
 const HOOKS_MAX: usize = 256;
@@ -45,9 +51,18 @@ pub(crate) struct Ways {
     pub(crate) unheld: Vec<Unheld>,
 }
 
+/// Where git's settings lie that are no repository's: a person's and the machine's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Own<'a> {
+    /// What `~` stands for.
+    pub(crate) home: &'a Path,
+    /// The files.
+    pub(crate) files: &'a [PathBuf],
+}
+
 impl Ways {
-    /// Those of the repositories in a workspace; the home is where git's own settings of this person lie.
-    pub(crate) fn of(policy: &Policy, workspace: &Path, home: &Path) -> Ways {
+    /// Those of the repositories in a workspace.
+    pub(crate) fn of(policy: &Policy, workspace: &Path, own: Own<'_>) -> Result<Ways> {
         let git = workspace.join(".git");
         let is_kept = |name: &str| {
             let decides = policy.decides(&git.join(name));
@@ -55,15 +70,31 @@ impl Ways {
         };
         let (hooks, config) = (is_kept("hooks"), is_kept("config"));
         if !hooks && !config {
-            return Ways::default();
+            return Ok(Ways::default());
         }
-        let mut search = Search { workspace, home, hooks, config, ways: Ways::default(), seen: HashSet::new() };
+        let mut search = Search {
+            workspace,
+            home: own.home,
+            hooks,
+            config,
+            ways: Ways::default(),
+            protected: HashSet::new(),
+            seen: HashSet::new(),
+            worktrees: Vec::new(),
+            is_full: false,
+        };
         search.worktree(workspace);
         if config {
-            for own in [home.join(".gitconfig"), home.join(".config/git/config")] {
-                search.keep(&own);
-                search.settings(&own, workspace);
+            own.files.iter().for_each(|file| search.keep(file));
+            // A relative name in there means another file in each of them.
+            for worktree in search.worktrees.clone() {
+                own.files.iter().for_each(|file| search.settings(file, &worktree));
             }
+        }
+        if search.is_full {
+            let why =
+                "there are more repositories, worktrees and settings of git in the workspace than can be protected";
+            return Err(Error::Confinement { why: why.to_owned() });
         }
         let mut ways = search.ways;
         // What the policy says of a path itself counts.
@@ -76,7 +107,7 @@ impl Ways {
                 .any(|grant| grant.path == path && matches!(grant.access, Access::Write | Access::Private))
         };
         ways.unheld.retain(|unheld| !is_opened(&workspace.join(OsStr::from_bytes(unheld.path.bytes()))));
-        ways
+        Ok(ways)
     }
 }
 
@@ -87,19 +118,29 @@ struct Search<'a> {
     hooks: bool,
     config: bool,
     ways: Ways,
-    seen: HashSet<PathBuf>,
+    protected: HashSet<PathBuf>,
+    /// What was looked at, for which directory of files.
+    seen: HashSet<(PathBuf, PathBuf)>,
+    /// The directories of files that were found.
+    worktrees: Vec<PathBuf>,
+    /// Whether there was more than can be looked at.
+    is_full: bool,
 }
 
 impl Search<'_> {
+    /// Whether this is to be looked at, because nobody did.
+    fn is_new(&mut self, path: &Path, worktree: &Path) -> bool {
+        self.is_full |= self.seen.len() > SETTINGS_MAX;
+        !self.is_full && self.seen.insert((path.to_owned(), worktree.to_owned()))
+    }
+
     /// The repository that a directory of files belongs to.
     fn worktree(&mut self, worktree: &Path) {
         let git = worktree.join(".git");
-        if !worktree.starts_with(self.workspace)
-            || self.seen.len() > SETTINGS_MAX
-            || !self.seen.insert(worktree.to_owned())
-        {
+        if !worktree.starts_with(self.workspace) || !self.is_new(worktree, Path::new("/")) {
             return;
         }
+        self.worktrees.push(worktree.to_owned());
         let Some(Followed { path: place, found, links }) = followed(&git) else { return };
         // What leads to another directory could be made to lead to any.
         self.keep_links(&links);
@@ -107,9 +148,14 @@ impl Search<'_> {
             Some(found) if found.is_dir() => self.repository(&place, worktree),
             Some(_) => {
                 self.keep(&place);
-                if let Some(led) = named_by(&place, b"gitdir:") {
+                if let Some(led) = self.led_by(&place, b"gitdir:") {
                     self.repository(&led, worktree);
                 }
+            }
+            None if is_bare(worktree) => {
+                // One that is made would be found first.
+                self.keep(&git);
+                self.repository(worktree, worktree);
             }
             None => {}
         }
@@ -125,10 +171,24 @@ impl Search<'_> {
 
     /// The directory of a repository, if it is in the workspace, and those that belong to it.
     fn repository(&mut self, place: &Path, worktree: &Path) {
-        let is_inside = place.starts_with(self.workspace) && place != self.workspace;
-        if !is_inside || !place.is_dir() || !self.seen.insert(place.to_owned()) {
+        let is_inside = place.starts_with(self.workspace) && (place != self.workspace || is_bare(place));
+        if !is_inside || !place.is_dir() || !self.is_new(place, worktree) {
             return;
         }
+        if self.config {
+            self.settings(&place.join("config"), worktree);
+            self.settings(&place.join("config.worktree"), worktree);
+        }
+        if let Some(common) = self.led_by(&place.join("commondir"), b"") {
+            self.repository(&common, worktree);
+        }
+        if self.is_new(place, Path::new("")) {
+            self.insides(place, worktree);
+        }
+    }
+
+    /// What is in the directory of a repository, and what git goes into from the files that were found with it first.
+    fn insides(&mut self, place: &Path, worktree: &Path) {
         if self.hooks {
             self.keep(&place.join("hooks"));
             self.keep_linked(&place.join("hooks"));
@@ -137,11 +197,10 @@ impl Search<'_> {
             for name in ["config", "config.worktree", "commondir"] {
                 self.keep(&place.join(name));
             }
-            self.settings(&place.join("config"), worktree);
-            self.settings(&place.join("config.worktree"), worktree);
-        }
-        if let Some(common) = named_by(&place.join("commondir"), b"") {
-            self.repository(&common, worktree);
+            // Where files lie beside it, nobody could tell which names are git's.
+            if place != self.workspace {
+                self.keep_names(place, worktree);
+            }
         }
         match modules_in(&place.join("modules")) {
             Some(found) => found.iter().for_each(|module| self.module(module)),
@@ -149,13 +208,31 @@ impl Search<'_> {
         }
         let worktrees = fs::read_dir(place.join("worktrees")).ok().filter(|_| self.config);
         for other in worktrees.into_iter().flatten().flatten().map(|entry| entry.path()) {
-            ["commondir", "gitdir", "config.worktree"].iter().for_each(|name| self.keep(&other.join(name)));
-            let git = named_by(&other.join("gitdir"), b"");
-            if let Some(worktree) = git.as_deref().and_then(Path::parent) {
-                self.settings(&other.join("config.worktree"), worktree);
+            if self.is_full {
+                return;
+            }
+            self.keep(&other.join("gitdir"));
+            let git = self.led_by(&other.join("gitdir"), b"");
+            let worktree = git.as_deref().and_then(Path::parent);
+            self.repository(&other, worktree.unwrap_or(self.workspace));
+            if let Some(worktree) = worktree {
                 self.worktree(worktree);
             }
         }
+    }
+
+    /// Has everything in it stay as it is that git's own work does not write.
+    fn keep_names(&mut self, place: &Path, worktree: &Path) {
+        let Some(inside) = self.inside(place) else { return };
+        let entered = insides::entered_by(place);
+        let entered: Vec<PathBuf> =
+            entered.into_iter().filter(|path| worktree.join(path).join(".git").exists()).collect();
+        entered.iter().for_each(|path| self.worktree(&worktree.join(path)));
+        let files =
+            worktree.strip_prefix(self.workspace).ok().map(|files| PathText::from(files.as_os_str().as_bytes()));
+        let Some(insides) = Insides::of(place, files, &entered) else { return self.is_full = true };
+        insides.names().for_each(|name| self.keep(&place.join(OsStr::from_bytes(name))));
+        self.note(Unheld::repository(inside, insides));
     }
 
     /// The repository of a submodule, and the file in its own files that leads there.
@@ -163,17 +240,30 @@ impl Search<'_> {
         let text = text_of(&module.join("config"), SETTINGS_BYTES_MAX).unwrap_or_default();
         let all = settings(&text).unwrap_or_default();
         let named = all.iter().rev().find(|(section, key, _)| section == "core" && key == "worktree");
-        let worktree = named.and_then(|(.., value)| Some(followed(&module.join(OsStr::from_bytes(value)))?.path));
+        let worktree = named.and_then(|(.., value)| followed(&module.join(OsStr::from_bytes(value))));
+        if let Some(followed) = &worktree {
+            self.keep_links(&followed.links);
+        }
+        let worktree = worktree.map(|followed| followed.path);
         self.repository(module, worktree.as_deref().unwrap_or(self.workspace));
         if let Some(worktree) = worktree.filter(|_| self.config) {
             self.worktree(&worktree);
         }
     }
 
+    /// The path that a file names, without links; those on the way stay as they are.
+    fn led_by(&mut self, file: &Path, prefix: &[u8]) -> Option<PathBuf> {
+        let text = text_of(file, LINE_BYTES_MAX)?;
+        let named = text.strip_prefix(prefix)?.trim_ascii();
+        let Followed { path, links, .. } = followed(&file.parent()?.join(OsStr::from_bytes(named)))?;
+        self.keep_links(&links);
+        Some(path)
+    }
+
     /// What a file of settings leads to: others that it includes, and programs.
     fn settings(&mut self, file: &Path, worktree: &Path) {
         let Some(Followed { path: file, .. }) = followed(file) else { return };
-        if self.seen.len() > SETTINGS_MAX || !self.seen.insert(file.clone()) {
+        if !self.is_new(&file, worktree) {
             return;
         }
         let text = text_of(&file, SETTINGS_BYTES_MAX).unwrap_or_default();
@@ -182,16 +272,17 @@ impl Search<'_> {
                 let Some(included) = self.named(&value, file.parent().unwrap_or(Path::new("/"))) else { continue };
                 self.keep(&included);
                 self.settings(&included, worktree);
-            } else if section == "core" && key == "hookspath" {
+            } else if (section == "core" && key == "hookspath") || (section == "init" && key == "templatedir") {
                 // One that is the workspace itself would close all of it.
                 let Some(hooks) = self.named(&value, worktree).and_then(|hooks| followed(&hooks)) else { continue };
                 if !self.workspace.starts_with(&hooks.path) {
                     self.keep_followed(&hooks);
                     self.keep_linked(&hooks.path);
+                    self.keep_linked(&hooks.path.join("hooks"));
                 }
             } else {
                 for word in programs::named_by(&section, &key, &value) {
-                    let Some(program) = self.named(word.path, worktree).and_then(|path| followed(&path)) else {
+                    let Some(program) = self.named(&word.path, worktree).and_then(|path| followed(&path)) else {
                         continue;
                     };
                     let is_program = |found: &fs::Metadata| found.is_file() && word.counts_with(found);
@@ -232,7 +323,7 @@ impl Search<'_> {
         self.keep_links(&followed.links);
         match self.inside(&followed.path) {
             Some(_) if followed.found.is_some() => self.protect(followed.path.clone()),
-            Some(inside) => self.note(Unheld { path: inside, link: None }),
+            Some(inside) => self.note(Unheld::absent(inside)),
             None => {}
         }
     }
@@ -240,21 +331,23 @@ impl Search<'_> {
     fn keep_links(&mut self, links: &[(PathBuf, PathBuf)]) {
         for (link, text) in links {
             if let Some(path) = self.inside(link) {
-                self.note(Unheld { path, link: Some(PathText::from(text.as_os_str().as_bytes())) });
+                self.note(Unheld::link(path, PathText::from(text.as_os_str().as_bytes())));
             }
         }
     }
 
     fn note(&mut self, unheld: Unheld) {
-        if self.ways.unheld.len() < UNHELD_MAX && !self.ways.unheld.contains(&unheld) {
-            self.ways.unheld.push(unheld);
+        if self.ways.unheld.contains(&unheld) {
+            return;
         }
+        self.is_full |= self.ways.unheld.len() >= UNHELD_MAX;
+        self.ways.unheld.push(unheld);
     }
 
     fn protect(&mut self, path: PathBuf) {
-        let grant = Grant::new(path, Access::Read);
-        if !self.ways.grants.contains(&grant) {
-            self.ways.grants.push(grant);
+        if self.protected.insert(path.clone()) {
+            self.is_full |= self.protected.len() > GRANTS_MAX;
+            self.ways.grants.push(Grant::new(path, Access::Read));
         }
     }
 
@@ -284,11 +377,10 @@ fn text_of(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The path that a file names, without links.
-fn named_by(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
-    let text = text_of(file, LINE_BYTES_MAX)?;
-    let named = text.strip_prefix(prefix)?.trim_ascii();
-    followed(&file.parent()?.join(OsStr::from_bytes(named))).map(|followed| followed.path)
+/// Whether a directory is what is elsewhere in a `.git`.
+fn is_bare(directory: &Path) -> bool {
+    let is_dir = |name: &str| directory.join(name).is_dir();
+    directory.join("HEAD").symlink_metadata().is_ok() && is_dir("objects") && is_dir("refs")
 }
 
 /// The repositories of submodules; none if there are too many to look at.
@@ -328,7 +420,8 @@ mod tests {
         let profile = Profiles::default().get(profile).unwrap();
         let ground = Ground { workspace, home: Path::new("/home/ada"), belay: Path::new("/home/ada/belay") };
         let identity = belay_jail::Identity { uid: 1, gid: 1 };
-        Ways::of(&profile.policy(&ground, identity), workspace, &workspace.join("no home"))
+        let own = Own { home: &workspace.join("no home"), files: &[] };
+        Ways::of(&profile.policy(&ground, identity), workspace, own).unwrap()
     }
 
     fn names(workspace: &Path, paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
@@ -444,7 +537,8 @@ mod tests {
         std::os::unix::fs::symlink(at.join("tools/data"), home.path().join(".gitconfig")).unwrap();
         let ground = Ground { workspace: &at, home: home.path(), belay: Path::new("/home/ada/belay") };
         let policy = profile.policy(&ground, belay_jail::Identity { uid: 1, gid: 1 });
-        let grants = Ways::of(&policy, &at, home.path()).grants;
+        let own = Own { home: home.path(), files: &[home.path().join(".gitconfig")] };
+        let grants = Ways::of(&policy, &at, own).unwrap().grants;
         assert!(grants.iter().any(|grant| grant.path == at.join("tools/data")), "{grants:?}");
     }
 }

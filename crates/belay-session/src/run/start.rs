@@ -373,7 +373,7 @@ impl Supervisor<'_> {
             asks_first: policy.tells_paths,
             is_apart: !policy.kept.is_empty(),
             outskirts: outskirts::of(&policy, self.workspace.path()),
-            unheld: Ways::of(&policy, self.workspace.path(), &self.den.home).unheld,
+            unheld: Ways::of(&policy, self.workspace.path(), self.den.own())?.unheld,
         };
         let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));

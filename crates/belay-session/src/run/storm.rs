@@ -2,7 +2,8 @@
 //!
 //! Invariants: only paths count that a snapshot from before holds, so that build tools that clean up after themselves
 //! are no storm and everything that counts can be brought back; what was moved first counts when it is removed, and what
-//! another file of the snapshot was moved onto counts at once; while somebody decides, nothing of the run moves.
+//! another file of the snapshot was moved onto counts at once; an undo also takes back what the storm moved and had not
+//! deleted yet, and leaves alone what the run made; while somebody decides, nothing of the run moves.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
@@ -10,6 +11,8 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use belay_event::{At, Decision, Event, Raw, Storm, What};
+use belay_store::{Entry, Kind as EntryKind};
+use belay_sys::Stat;
 
 use super::Wake;
 use super::agent::{self, AgentAnswer, AgentCall};
@@ -18,6 +21,7 @@ use super::supervisor::{Supervisor, TICK};
 use super::wire::Answer;
 use crate::config::Settings;
 use crate::error::Result;
+use crate::present::Tree;
 use crate::record::{Kind, Snapshot};
 use crate::trigger::Ask;
 
@@ -27,6 +31,8 @@ pub(super) const STOPPED: &str = "delete storm";
 const HOLDER: u64 = 0;
 /// Paths of one call; more are brought back by several.
 const PATHS_MAX: usize = 2_000;
+/// Directories that are remembered because something was deleted there.
+const EMPTIED_MAX: usize = 10_000;
 /// Deletions that are remembered at most.
 const RECENT_MAX: usize = 1_000_000;
 
@@ -36,6 +42,8 @@ pub(super) struct Deletions {
     window: Duration,
     answer: Unattended,
     recent: VecDeque<Deletion>,
+    /// Directories from which something was deleted lately that no snapshot holds, under the name that it had by then.
+    emptied: HashSet<Vec<u8>>,
     moves: Moves,
     /// How many of the recent ones were not yet looked at.
     unknown: usize,
@@ -60,6 +68,8 @@ enum Unattended {
 struct Deletion {
     at: At,
     path: Vec<u8>,
+    /// Where it was by then.
+    place: Vec<u8>,
     command: Option<u64>,
 }
 
@@ -90,6 +100,7 @@ impl Deletions {
             window: Duration::from_secs(settings.number("isolation.delete_storm.window_seconds")),
             answer,
             recent: VecDeque::new(),
+            emptied: HashSet::new(),
             moves: Moves::default(),
             unknown: 0,
             by: None,
@@ -117,13 +128,15 @@ impl Deletions {
         if self.count == 0 {
             return;
         }
-        let lost = self.moves.observe(change);
+        let lost = self.moves.observe(event.at, change);
         let command = change.by.and_then(|by| by.command);
         if lost.is_empty() || self.recent.len() >= RECENT_MAX || self.passed.contains(&command) {
             return;
         }
         self.unknown += lost.len();
-        self.recent.extend(lost.into_iter().map(|lost| Deletion { at: event.at, path: lost.path, command }));
+        let place = change.path.bytes();
+        let deletion = |path| Deletion { at: event.at, path, place: place.to_vec(), command };
+        self.recent.extend(lost.into_iter().map(|lost| deletion(lost.path)));
         let age = |one: &Deletion| event.at.unix_nanos() - one.at.unix_nanos();
         while self.held.is_none() && self.recent.front().is_some_and(|one| age(one) > self.window.as_nanos() as i128) {
             self.recent.pop_front();
@@ -176,6 +189,11 @@ impl Deletions {
     /// Forgets what nobody would miss, and what is there twice.
     fn keep(&mut self, is_missed: impl Fn(&[u8]) -> bool) {
         let mut seen = HashSet::new();
+        if self.emptied.len() >= EMPTIED_MAX {
+            self.emptied.clear();
+        }
+        let emptied = self.recent.iter().filter(|one| !is_missed(&one.path)).map(|one| split(&one.place).0);
+        self.emptied.extend(emptied.filter(|above| !above.is_empty()).take(EMPTIED_MAX).map(<[u8]>::to_vec));
         self.recent.retain(|one| is_missed(&one.path) && seen.insert(one.path.clone()));
         self.unknown = 0;
     }
@@ -193,7 +211,8 @@ impl Supervisor<'_> {
         }
         // What was deleted until nothing moves any more counts, too.
         let is_held = self.deletions.answer != Unattended::Note && self.hold_storm();
-        let misplaced = self.look_at_deletions().map(|(_, misplaced)| misplaced).unwrap_or_default();
+        let mut misplaced = self.look_at_deletions().map(|(_, misplaced)| misplaced).unwrap_or_default();
+        misplaced.extend(self.moved_in_storm(&snapshot).unwrap_or_default());
         let deleters = self.deletions.deleters();
         let mut paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();
         let deleted = paths.len() as u64;
@@ -274,16 +293,86 @@ impl Supervisor<'_> {
         Ok(timeline.snapshots().iter().rev().find(is_before).cloned())
     }
 
+    /// What the storm moved and did not delete: what it was before, and where it is, with directories that were made for it.
+    fn moved_in_storm(&self, snapshot: &Snapshot) -> Result<Vec<Vec<u8>>> {
+        let tree = self.workspace.tree(snapshot)?;
+        let (was_there, is_there) = (|path: &[u8]| self.was_there(&tree, path), |path: &[u8]| self.is_there(path));
+        let eyes = Eyes { was_there: &was_there, is_there: &is_there };
+        let deletions = &self.deletions;
+        let Some(first) = deletions.recent.front() else { return Ok(Vec::new()) };
+        let since = first.at.unix_nanos().saturating_sub(deletions.window.as_nanos() as i128);
+        let commands: HashSet<u64> = deletions.recent.iter().filter_map(|one| one.command).collect();
+        let is_meant = |at: At, command: Option<u64>| {
+            at.unix_nanos() >= since || command.is_some_and(|command| commands.contains(&command))
+        };
+        let moved = deletions.moves.elsewhere(&eyes, is_meant);
+        let places = moved.iter().map(|(place, _)| place).chain(deletions.recent.iter().map(|one| &one.place));
+        let places: HashSet<&Vec<u8>> = places.chain(&deletions.emptied).collect();
+        let tops: HashSet<&[u8]> = places.iter().filter_map(|place| topmost_new(place, &was_there)).collect();
+        // Without root the first moves into a new directory may go unseen; what lies there is as old as what is lost.
+        let lost = deletions.recent.iter().filter_map(|one| self.workspace.entry(&tree, &one.path).ok().flatten());
+        let lost: HashSet<Look> = lost.filter_map(|entry| look_of_entry(&entry)).collect();
+        let mut paths = Vec::new();
+        let emptied = places.iter().flat_map(|place| directories_to(place)).collect();
+        let signs = Signs { eyes: &eyes, lost: &lost, emptied: &emptied };
+        for top in tops {
+            self.strays(top, &signs, &mut paths);
+        }
+        for (place, name) in moved {
+            paths.extend(was_there(&place).then_some(place));
+            paths.push(name);
+        }
+        Ok(paths)
+    }
+
+    /// The topmost paths in which everything was moved there, with where it was before; whether that is all of it.
+    fn strays(&self, path: &[u8], signs: &Signs<'_>, strays: &mut Vec<Vec<u8>>) -> bool {
+        let mut inside = Vec::new();
+        let listed = self
+            .workspace
+            .root()
+            .dir(path)
+            .and_then(|dir| dir.list(&mut Vec::new(), &mut |name, _, _| inside.push([path, b"/", name].concat())));
+        let is_stray = match listed {
+            Ok(()) => {
+                // An empty directory is one only if it was moved itself, or something was moved or deleted from there.
+                let is_moved = || self.deletions.moves.moved_from(path, signs.eyes).is_some();
+                let mut is_all = !inside.is_empty() || signs.emptied.contains(path) || is_moved();
+                for path in &inside {
+                    is_all &= self.strays(path, signs, strays);
+                }
+                is_all
+            }
+            Err(_) => {
+                let name = self.deletions.moves.moved_from(path, signs.eyes);
+                let found = self.stat(path);
+                let is_stray = found.is_some_and(|found| name.is_some() || signs.lost.contains(&look_of(&found)));
+                strays.extend(name);
+                is_stray
+            }
+        };
+        strays.extend(is_stray.then(|| path.to_vec()));
+        is_stray
+    }
+
+    fn is_there(&self, path: &[u8]) -> bool {
+        self.stat(path).is_some()
+    }
+
+    fn stat(&self, path: &[u8]) -> Option<Stat> {
+        let (parent, name) = split(path);
+        self.workspace.root().dir_path_only(parent).and_then(|dir| dir.stat(name)).ok()
+    }
+
+    /// What the store cannot tell is not counted; `belay verify` says why.
+    fn was_there(&self, tree: &Tree, path: &[u8]) -> bool {
+        self.workspace.entry(tree, path).is_ok_and(|entry| entry.is_some())
+    }
+
     /// The paths that the snapshot holds and that are gone, with what of it is there instead.
     fn missed(&self, snapshot: &Snapshot) -> Result<HashMap<Vec<u8>, Option<Vec<u8>>>> {
         let tree = self.workspace.tree(snapshot)?;
-        let root = self.workspace.root();
-        let is_there = |path: &[u8]| {
-            let (parent, name) = split(path);
-            root.dir_path_only(parent).and_then(|dir| dir.stat(name)).is_ok()
-        };
-        // What the store cannot tell is not counted; `belay verify` says why.
-        let was_there = |path: &[u8]| self.workspace.entry(&tree, path).is_ok_and(|entry| entry.is_some());
+        let (was_there, is_there) = (|path: &[u8]| self.was_there(&tree, path), |path: &[u8]| self.is_there(path));
         let eyes = Eyes { was_there: &was_there, is_there: &is_there };
         let mut parents: HashMap<&[u8], bool> = HashMap::new();
         let mut missed = HashMap::new();
@@ -312,7 +401,7 @@ impl Supervisor<'_> {
                 let (run, root) = (self.record.id.clone(), self.record.root.clone());
                 let (helpers, wakes) = (self.helpers.clone(), self.wakes.clone());
                 let undo = move || {
-                    let calls = paths.chunks(PATHS_MAX).map(|paths| restore(&snapshot, &root, paths));
+                    let calls = paths.chunks(PATHS_MAX).map(|paths| take_back(&snapshot, &root, paths));
                     let failed = calls
                         .map(|call| agent::carry_out(answerer(&run, &call), &helpers))
                         .find_map(|done| failure(done.as_ref()));
@@ -410,9 +499,10 @@ impl Supervisor<'_> {
     }
 }
 
-fn restore(snapshot: &str, root: &Raw, paths: &[Vec<u8>]) -> AgentCall {
+/// A rollback and not a restore: what was moved is taken away from where the snapshot has nothing.
+fn take_back(snapshot: &str, root: &Raw, paths: &[Vec<u8>]) -> AgentCall {
     let mut argv: Vec<Raw> =
-        ["restore", "-y", "-q", "--mtime", "exact", snapshot, "--"].into_iter().map(Raw::from).collect();
+        ["rollback", "-y", "-q", "--mtime", "exact", snapshot, "--"].into_iter().map(Raw::from).collect();
     argv.extend(paths.iter().map(|path| Raw::from(path.as_slice())));
     AgentCall { argv, cwd: root.clone(), ..AgentCall::default() }
 }
@@ -420,7 +510,11 @@ fn restore(snapshot: &str, root: &Raw, paths: &[Vec<u8>]) -> AgentCall {
 fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<String> {
     match done {
         Ok(AgentAnswer::Done { code: 0, .. }) => None,
-        Ok(AgentAnswer::Done { err, .. }) => Some(err.lossy().lines().next().unwrap_or("it failed").to_owned()),
+        Ok(AgentAnswer::Done { err, .. }) => {
+            let err = err.lossy();
+            let error = err.lines().find_map(|line| line.strip_prefix("error: ")).or(err.lines().next());
+            Some(error.unwrap_or("it failed").to_owned())
+        }
         Ok(AgentAnswer::Refused(why)) => Some(why.clone()),
         Ok(AgentAnswer::Piped) => Some("it answers what nobody asked".to_owned()),
         Err(error) => Some(belay_sys::plain(error)),
@@ -430,6 +524,40 @@ fn failure(done: std::result::Result<&AgentAnswer, &std::io::Error>) -> Option<S
 /// A path as the directory that it is in and its name there.
 fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.iter().rposition(|byte| *byte == b'/').map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]))
+}
+
+/// What tells that something was moved to where it is.
+struct Signs<'a> {
+    eyes: &'a Eyes<'a>,
+    /// How the files look that are lost.
+    lost: &'a HashSet<Look>,
+    /// Directories that something was moved or deleted from.
+    emptied: &'a HashSet<&'a [u8]>,
+}
+
+/// A path and every directory on the way to it.
+fn directories_to(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| &path[..end])
+}
+
+/// What a file keeps wherever it is moved: its size, and when it was written.
+type Look = (u64, i64, u32);
+
+fn look_of(found: &Stat) -> Look {
+    (found.size, found.mtime.sec, found.mtime.nsec)
+}
+
+fn look_of_entry(entry: &Entry) -> Option<Look> {
+    match entry.kind {
+        EntryKind::File { size, .. } => Some((size, entry.meta.mtime.sec, entry.meta.mtime.nsec)),
+        _ => None,
+    }
+}
+
+/// The path, or the first directory on the way to it, that was not there before.
+fn topmost_new<'p>(path: &'p [u8], was_there: &dyn Fn(&[u8]) -> bool) -> Option<&'p [u8]> {
+    directories_to(path).find(|above| !was_there(above))
 }
 
 /// The paths without those that lie beneath another.

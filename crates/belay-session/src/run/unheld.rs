@@ -6,15 +6,19 @@
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use belay_event::{Degraded, What};
 use belay_store::{Edit, Entry, Kind as EntryKind, Manifest, View};
 use belay_sys::{Dir, FileType, Root};
 use serde::{Deserialize, Serialize};
 
+use super::record::RunRecord;
+use super::repository::{Insides, ORDERS};
 use super::supervisor::Supervisor;
 use crate::error::{Result, chain_of};
-use crate::record::PathText;
+use crate::record::{PathText, Snapshot};
+use crate::workspace::Workspace;
 
 /// So often it is told.
 const TOLD_MAX: usize = 100;
@@ -29,9 +33,99 @@ pub(crate) struct Unheld {
     /// The text of the link that was there; without one nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) link: Option<PathText>,
+    /// If the directory of a repository was there, what was in it: nothing else is to be in it when the run has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) insides: Option<Insides>,
 }
 
 impl Unheld {
+    /// A path at which nothing was.
+    pub(super) fn absent(path: PathText) -> Unheld {
+        Unheld { path, link: None, insides: None }
+    }
+
+    /// A link, with its text.
+    pub(super) fn link(path: PathText, text: PathText) -> Unheld {
+        Unheld { path, link: Some(text), insides: None }
+    }
+
+    /// The directory of a repository.
+    pub(super) fn repository(path: PathText, insides: Insides) -> Unheld {
+        Unheld { path, link: None, insides: Some(insides) }
+    }
+
+    /// Puts right whatever can be told to be wrong while the run goes on, or once it has ended; what was done.
+    pub(super) fn put_all_right(
+        all: &[Unheld],
+        (workspace, root): (&Path, &Root),
+        run: &str,
+        has_ended: bool,
+    ) -> Vec<String> {
+        let mut done = Vec::new();
+        for unheld in all {
+            let made = match &unheld.insides {
+                None => vec![unheld.clone()],
+                // Git makes and removes all kinds of things while it works.
+                Some(_) if !has_ended => Vec::new(),
+                Some(insides) => {
+                    let entered = insides.entered_since(workspace, unheld.path.bytes()).into_iter();
+                    let entered = entered.map(|path| Unheld::absent(PathText::from(&path[..])));
+                    unheld.made_inside(insides, root, run).unwrap_or_default().into_iter().chain(entered).collect()
+                }
+            };
+            for unheld in made {
+                done.extend(unheld.put_right(root, run).unwrap_or_else(|error| {
+                    let (path, why) = (String::from_utf8_lossy(unheld.path.bytes()), belay_sys::plain(error));
+                    Some(format!("{path} leads git to other settings, and cannot be put aside: {why}"))
+                }));
+            }
+        }
+        done
+    }
+
+    /// What is in the directory of a repository and was not there, nor is written by git's own work.
+    fn made_inside(&self, insides: &Insides, root: &Root, run: &str) -> io::Result<Vec<Unheld>> {
+        let mut opened = Opened::default();
+        let made = self.made_inside_of(insides, root, run, &mut opened);
+        opened.close();
+        made
+    }
+
+    fn made_inside_of(
+        &self,
+        insides: &Insides,
+        root: &Root,
+        run: &str,
+        opened: &mut Opened,
+    ) -> io::Result<Vec<Unheld>> {
+        let Some(dir) = opened.reach(root, self.path.bytes())? else { return Ok(Vec::new()) };
+        let mut made = Vec::new();
+        let listed = opened.enter(&dir, |_| root.dir(self.path.bytes()))?;
+        listed.list(&mut Vec::new(), &mut |name, _, _| {
+            made.extend((!insides.allows(name) && !is_aside(name, run)).then(|| self.beneath(name)));
+        })?;
+        for name in ORDERS {
+            let unheld = self.beneath(name.as_bytes());
+            let path = unheld.path.bytes();
+            let (above, last) = path.split_at(path.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
+            let Some(dir) = opened.reach(root, above)? else { continue };
+            let found = opened.enter(&dir, |dir| dir.stat(&last[1..]));
+            let is_known = match found {
+                Err(error) if is_absent(&error) => true,
+                Err(error) => return Err(error),
+                // A link, or whatever else git would read through, is none of git's own.
+                Ok(found) if found.file_type != FileType::File => false,
+                Ok(_) => dir.open_read(&last[1..]).is_ok_and(|file| insides.orders(name, file)),
+            };
+            made.extend((!is_known).then_some(unheld));
+        }
+        Ok(made)
+    }
+
+    fn beneath(&self, name: &[u8]) -> Unheld {
+        Unheld::absent(PathText::from(&[self.path.bytes(), b"/", name].concat()[..]))
+    }
+
     /// Puts aside what should not be there, and the link back that should; what was done, if something was.
     fn put_right(&self, root: &Root, run: &str) -> io::Result<Option<String>> {
         let mut opened = Opened::default();
@@ -79,6 +173,13 @@ impl Unheld {
 impl Unheld {
     /// The same for a tree that is in the store: what is to be edited in it, so that whoever takes it over is led nowhere.
     pub(crate) fn edits(&self, view: View<'_>, tree: &Manifest, before: &Manifest, run: &str) -> Result<Vec<Edit>> {
+        if let Some(insides) = &self.insides {
+            let mut edits = Vec::new();
+            for made in self.made_in_tree(insides, view, tree, before, run)? {
+                edits.extend(made.edits(view, tree, before, run)?);
+            }
+            return Ok(edits);
+        }
         let path = self.path.bytes();
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at).chain([path.len()]);
         for end in ends {
@@ -105,6 +206,66 @@ impl Unheld {
         }
         Ok(Vec::new())
     }
+
+    /// The same as for the directory; what was begun is not to be another.
+    fn made_in_tree(
+        &self,
+        insides: &Insides,
+        view: View<'_>,
+        tree: &Manifest,
+        before: &Manifest,
+        run: &str,
+    ) -> Result<Vec<Unheld>> {
+        let Some(EntryKind::Dir { node, .. }) = view.lookup(&tree.root, self.path.bytes())?.map(|entry| entry.kind)
+        else {
+            return Ok(Vec::new());
+        };
+        let node = view.node(&node)?;
+        let others = node.entries.iter().filter(|entry| !insides.allows(&entry.name) && !is_aside(&entry.name, run));
+        let mut made: Vec<Unheld> = others.map(|entry| self.beneath(&entry.name)).collect();
+        for name in ORDERS {
+            let unheld = self.beneath(name.as_bytes());
+            let now = view.lookup(&tree.root, unheld.path.bytes())?.map(|entry| entry.kind);
+            let then = view.lookup(&before.root, unheld.path.bytes())?.map(|entry| entry.kind);
+            made.extend((now.is_some() && now != then).then_some(unheld));
+        }
+        Ok(made)
+    }
+
+    /// What of a tree would lead git elsewhere, although the run had to leave it as it was.
+    fn found_in(&self, view: View<'_>, tree: &Manifest, before: &Manifest, run: &str) -> Result<Vec<Vec<u8>>> {
+        let mut edits = self.edits(view, tree, before, run)?;
+        edits.retain(|edit| edit.before.is_some());
+        Ok(edits.into_iter().map(|edit| edit.path).collect())
+    }
+}
+
+impl Workspace<'_> {
+    /// Paths of a snapshot that its run had to leave as they were, or not to make: whoever goes back to it has them again.
+    pub fn leads_git(&self, snapshot: &Snapshot) -> Result<Vec<Vec<u8>>> {
+        // One that somebody asked for meanwhile names no run.
+        let is_of = |run: &RunRecord| {
+            let at = snapshot.created_at;
+            run.workspace == self.id() && run.created_at <= at && run.ended_at.is_none_or(|end| at <= end)
+        };
+        let record = match &snapshot.cause.run {
+            Some(run) => self.home().run(run).ok(),
+            None => self.home().runs()?.into_iter().find(is_of),
+        };
+        let Some(record) = record else { return Ok(Vec::new()) };
+        let run = &record.id;
+        let Ok(guard) = self.home().guard_of(run) else { return Ok(Vec::new()) };
+        let timeline = self.timeline()?;
+        let before = timeline.snapshots().iter().find(|before| Some(&before.id) == record.pre_run.as_ref());
+        let Some(before) = before.filter(|_| !guard.unheld.is_empty()) else { return Ok(Vec::new()) };
+        let (tree, before) = (self.whole_tree(snapshot)?, self.whole_tree(before)?);
+        let view = View::stored(self.home().store());
+        let mut found = Vec::new();
+        for unheld in &guard.unheld {
+            found.extend(unheld.found_in(view, tree.manifest(), before.manifest(), run)?);
+        }
+        Ok(found)
+    }
 }
 
 fn sentence(path: Vec<u8>, aside: Option<String>, is_back: bool) -> String {
@@ -123,6 +284,20 @@ fn sentence(path: Vec<u8>, aside: Option<String>, is_back: bool) -> String {
 struct Opened(Vec<(Dir, u32)>);
 
 impl Opened {
+    /// A directory, if there is one, whatever the modes of those above it say.
+    fn reach(&mut self, root: &Root, path: &[u8]) -> io::Result<Option<Dir>> {
+        let mut dir = root.dir_path_only(b"")?;
+        for name in path.split(|byte| *byte == b'/') {
+            match self.enter(&dir, |dir| dir.stat(name)) {
+                Ok(found) if found.file_type == FileType::Dir => dir = dir.subdir_path_only(name)?,
+                Ok(_) => return Ok(None),
+                Err(error) if is_absent(&error) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(dir))
+    }
+
     /// Does something in a directory of ours, whatever its mode says.
     fn enter<T>(&mut self, dir: &Dir, act: impl Fn(&Dir) -> io::Result<T>) -> io::Result<T> {
         match act(dir) {
@@ -163,6 +338,12 @@ fn aside(dir: &Dir, name: &[u8], run: &str) -> io::Result<String> {
     Err(last)
 }
 
+/// Whether it was put beside its place, where it leads nobody.
+fn is_aside(name: &[u8], run: &str) -> bool {
+    let mark = [b".", run.as_bytes()].concat();
+    name.windows(mark.len()).any(|part| part == mark)
+}
+
 /// Whether nothing of that name is there, or something above it is no directory.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
@@ -173,7 +354,7 @@ impl Supervisor<'_> {
     pub(super) fn put_aside_made(&mut self) {
         // What is kept apart is seen to where it is brought in from.
         if !self.unheld.is_empty() && !self.record.confinement.ephemeral && !self.workspace.is_layered() {
-            self.put_right_in(self.workspace.root());
+            self.put_right_in(self.workspace.root(), false);
         }
     }
 
@@ -183,7 +364,7 @@ impl Supervisor<'_> {
             return self.tell_of_made_apart();
         }
         let Some(layer) = self.workspace.layer().filter(|_| !self.unheld.is_empty()) else {
-            return self.put_aside_made();
+            return self.put_right_in(self.workspace.root(), true);
         };
         let is_changed = |unheld: &Unheld| {
             let first = unheld.path.bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
@@ -191,7 +372,7 @@ impl Supervisor<'_> {
         };
         if self.unheld.iter().any(is_changed) {
             match self.workspace.writable() {
-                Ok(root) => self.put_right_in(&root),
+                Ok(root) => self.put_right_in(&root, true),
                 Err(error) => self.tell_of_unheld(vec![format!(
                     "nobody could look whether git is led to other settings: {}",
                     chain_of(&error)
@@ -218,18 +399,8 @@ impl Supervisor<'_> {
         self.tell_of_unheld(made);
     }
 
-    fn put_right_in(&mut self, root: &Root) {
-        let put_right = |unheld: &Unheld| match unheld.put_right(root, &self.record.id) {
-            Ok(done) => done,
-            Err(error) => {
-                let path = String::from_utf8_lossy(unheld.path.bytes());
-                Some(format!(
-                    "{path} leads git to other settings, and cannot be put aside: {}",
-                    belay_sys::plain(error)
-                ))
-            }
-        };
-        let whys: Vec<String> = self.unheld.iter().filter_map(put_right).collect();
+    fn put_right_in(&mut self, root: &Root, has_ended: bool) {
+        let whys = Unheld::put_all_right(&self.unheld, (self.workspace.path(), root), &self.record.id, has_ended);
         self.tell_of_unheld(whys);
     }
 

@@ -164,9 +164,15 @@ fn an_ordinary_user_is_protected_as_well() {
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
         assert!(said.contains("delete storm"), "{way}: {said}");
         assert!(!workspace.join("went-on").exists(), "{way}: {said}");
-        let files = contents(&workspace);
-        let lost: Vec<_> = (1..=400).filter(|number| !files.contains(&format!("{number}\n"))).collect();
-        assert!(lost.is_empty(), "{way}: {lost:?} {said}");
+        let lost = |number: &usize| {
+            !std::fs::read_to_string(workspace.join(format!("src/{number}")))
+                .is_ok_and(|text| text == format!("{number}\n"))
+        };
+        let lost: Vec<_> = (1..=400).filter(lost).collect();
+        assert!(
+            lost.is_empty() && !["t", "bin", "x"].iter().any(|name| workspace.join(name).exists()),
+            "{way}: {lost:?} {said}"
+        );
         assert!(
             sh("rm -rf ws/src ws/t ws/bin; mkdir ws/src; for i in $(seq 400); do echo $i > ws/src/$i; done")
                 .status
@@ -216,34 +222,43 @@ fn detour(way: &str) -> String {
     )
 }
 
-/// What is in the files beneath a directory.
-fn contents(directory: &std::path::Path) -> std::collections::HashSet<String> {
-    let mut found = std::collections::HashSet::new();
-    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
-        match entry.path().is_dir() {
-            true => found.extend(contents(&entry.path())),
-            false => drop(std::fs::read_to_string(entry.path()).map(|text| found.insert(text))),
-        }
-    }
-    found
-}
-
 #[test]
 fn files_that_are_moved_first_or_buried_by_others_count() {
     for (what, way) in DETOURS {
         let mut world = world();
         world.workspace.file("victim", "v");
+        let before = world.workspace.walk();
         let mut command = world.command(&["run", "--", "python3", "-c", &detour(way)]);
         command.env("BELAY_ISOLATION__DELETE_STORM__ACTION", "undo");
         let ran = world.ran(command);
         assert!(ran.code != 0 && ran.stderr.contains("delete storm"), "{what}: {ran}");
         assert!(!world.has("went-on"), "{what}: {ran}");
-        // A file that was only moved is where it was moved to.
-        let files = contents(world.workspace.path());
-        let lost: Vec<usize> = (0..400).filter(|number| !files.contains(&number.to_string())).collect();
-        assert!(lost.is_empty(), "{what}: {lost:?} {ran}");
-        assert_eq!(world.read("victim"), "v", "{what}");
+        let differences = belay_testkit::diff_worlds(&before, &world.workspace.walk(), directories_aside());
+        assert!(differences.is_empty(), "{what}: {differences:?} {ran}");
     }
+}
+
+#[test]
+fn what_a_storm_moved_and_did_not_delete_is_back_in_its_place_and_what_the_run_made_stays() {
+    let mut world = world();
+    let before = world.workspace.walk();
+    let way = "
+os.mkdir('t'); os.mkdir('t/d')
+for path in paths[:300]: os.rename(path, 't/d/' + path.replace('/', '-'))
+os.rename('src', 'bin')
+open('t/made', 'w').close(); open('bin/made', 'w').close()
+for name in os.listdir('t/d')[:250]: os.unlink('t/d/' + name)";
+    let mut command = world.command(&["run", "--", "python3", "-c", &detour(way)]);
+    command.env("BELAY_ISOLATION__DELETE_STORM__ACTION", "undo");
+    let ran = world.ran(command);
+    assert!(ran.code != 0 && ran.stderr.contains("delete storm"), "{ran}");
+    for made in ["t/made", "bin/made"] {
+        std::fs::remove_file(world.workspace.path().join(made)).unwrap_or_else(|error| panic!("{made}: {error} {ran}"));
+        std::fs::remove_dir(world.workspace.path().join(made).parent().unwrap())
+            .unwrap_or_else(|error| panic!("{made}: {error} {ran}"));
+    }
+    let differences = belay_testkit::diff_worlds(&before, &world.workspace.walk(), directories_aside());
+    assert!(differences.is_empty(), "{differences:?} {ran}");
 }
 
 #[test]

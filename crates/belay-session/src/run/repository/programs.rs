@@ -1,5 +1,6 @@
 //! Which of git's settings name programs, and what in them is the path of one.
 
+use std::borrow::Cow;
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 
@@ -36,7 +37,7 @@ const WORDS_MAX: usize = 64;
 /// A word that may be the path of a program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word<'v> {
-    pub(super) path: &'v [u8],
+    pub(super) path: Cow<'v, [u8]>,
     /// Whether git would execute what somebody puts there.
     pub(super) may_be_made: bool,
     /// Whether nothing is known of the key, so that only what can be executed counts.
@@ -50,28 +51,59 @@ impl Word<'_> {
     }
 }
 
-/// The words of a value that may be programs; a name without a slash is looked for elsewhere.
-pub(super) fn named_by<'v>(section: &str, key: &str, value: &'v [u8]) -> Vec<Word<'v>> {
+/// Whether git executes the value, or has a shell do so.
+fn is_command(section: &str, key: &str, value: &[u8]) -> bool {
     let first = section.split([' ', '\t', '.', '"']).next().unwrap_or_default();
     let is_shell = value.starts_with(b"!");
-    let is_command = match first {
+    match first {
         "alias" => is_shell,
         "submodule" => key == "update" && is_shell,
         "pager" => true,
         _ => COMMANDS.contains(&key),
-    };
-    if !is_command {
+    }
+}
+
+/// Whether settings have git execute something of theirs, or lead to others that may.
+pub(super) fn executes(section: &str, key: &str, value: &[u8]) -> bool {
+    let leads = (key == "path" && section.starts_with("include")) || (section == "core" && key == "hookspath");
+    // Git's own daemon, or none.
+    let is_own = matches!(&value.to_ascii_lowercase()[..], b"true" | b"false" | b"0" | b"1" | b"yes" | b"no" | b"");
+    leads || (is_command(section, key, value) && !is_own)
+}
+
+/// The words of a value that may be programs; a name without a slash is looked for elsewhere.
+pub(super) fn named_by<'v>(section: &str, key: &str, value: &'v [u8]) -> Vec<Word<'v>> {
+    if !is_command(section, key, value) {
         let has_slash = value.contains(&b'/') && !value.iter().any(u8::is_ascii_whitespace);
-        return Vec::from_iter(has_slash.then_some(Word { path: value, may_be_made: false, is_guess: true }));
+        return Vec::from_iter(has_slash.then(|| Word { path: value.into(), may_be_made: false, is_guess: true }));
     }
     let is_end = |byte: &u8| byte.is_ascii_whitespace() || b";|&()<>'\"`!=$".contains(byte);
     let words = value.split(is_end).filter(|word| !word.is_empty());
     let has_several = words.clone().nth(1).is_some();
     let is_path = |(_, word): &(usize, &[u8])| word.contains(&b'/') || has_several;
     let words = words.enumerate().take(WORDS_MAX).filter(is_path);
-    let word =
-        |(at, path): (usize, &'v [u8])| Word { path, may_be_made: at == 0 && path.contains(&b'/'), is_guess: false };
-    words.map(word).collect()
+    let word = |(at, path): (usize, &'v [u8])| Word {
+        path: path.into(),
+        may_be_made: at == 0 && path.contains(&b'/'),
+        is_guess: false,
+    };
+    words.map(word).chain(with_spaces(value)).collect()
+}
+
+/// What of a value is one word although it has a space in it: all of it, which git may execute as it stands, what is in
+/// quotes, and what has its spaces escaped.
+fn with_spaces(value: &[u8]) -> Vec<Word<'_>> {
+    let mut paths: Vec<Cow<'_, [u8]>> = vec![value.into()];
+    for quote in [b'"', b'\''] {
+        paths.extend(value.split(|byte| *byte == quote).skip(1).step_by(2).map(Cow::from));
+    }
+    if value.contains(&b'\\') {
+        let marked = String::from_utf8_lossy(value).replace("\\ ", "\0");
+        let words = marked.split(|one: char| one.is_ascii_whitespace() || ";|&!".contains(one));
+        paths.extend(words.map(|word| Cow::from(word.replace('\0', " ").into_bytes())));
+    }
+    paths.retain(|path| path.contains(&b'/') && path.iter().any(u8::is_ascii_whitespace));
+    paths.into_iter().map(|path| Word { path, may_be_made: true, is_guess: false }).collect()
 }
 
 #[cfg(test)]
@@ -82,7 +114,7 @@ mod tests {
     fn programs_are_found_in_what_git_executes_and_words_are_not() {
         let paths = |section: &str, key: &str, value: &'static str| -> Vec<(String, bool)> {
             let words = named_by(section, key, value.as_bytes());
-            words.iter().map(|word| (String::from_utf8_lossy(word.path).into_owned(), word.may_be_made)).collect()
+            words.iter().map(|word| (String::from_utf8_lossy(&word.path).into_owned(), word.may_be_made)).collect()
         };
         let one = |path: &str, may_be_made| vec![(path.to_owned(), may_be_made)];
         assert_eq!(paths("core", "fsmonitor", "tools/watch"), one("tools/watch", true));
@@ -93,5 +125,9 @@ mod tests {
         assert_eq!(paths("filter \"x\"", "clean", "python3 clean.py %f"), filter);
         assert_eq!(paths("gitflow \"prefix\"", "feature", "feature/"), one("feature/", false));
         assert_eq!(paths("submodule \"x\"", "update", "checkout"), []);
+        for value in ["my tools/run", "\"my tools/run\" -v", "! 'my tools/run'", "my\\ tools/run %f"] {
+            let found = paths("core", "sshcommand", value);
+            assert!(found.contains(&("my tools/run".to_owned(), true)), "{value}: {found:?}");
+        }
     }
 }
