@@ -38,6 +38,7 @@ use ids::Ids;
 use lay::Lay;
 use over::Over;
 use place::Repository;
+pub(crate) use place::said_to_be_outside;
 use tree::Commit;
 
 use crate::error::{Error, Result};

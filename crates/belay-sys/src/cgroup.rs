@@ -138,6 +138,14 @@ impl Cgroup {
         self.limit("memory", "memory.max", "memory.limit_in_bytes", bytes)
     }
 
+    /// How many processes the kernel killed in it because memory had run out.
+    pub fn memory_kills(&self) -> u64 {
+        let older = self.older.iter().map(|directory| directory.join("memory.oom_control"));
+        let files = std::iter::once(self.path.join("memory.events")).chain(older);
+        let kills = |text: String| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
+        files.filter_map(|file| fs::read_to_string(file).ok().and_then(kills)).sum::<u64>()
+    }
+
     /// Allows at most so many processes and threads.
     pub fn limit_pids(&mut self, count: u64) -> io::Result<()> {
         self.limit("pids", "pids.max", "pids.max", count)

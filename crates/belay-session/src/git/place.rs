@@ -17,6 +17,8 @@ use crate::error::{Error, Result};
 
 /// A file that holds a path or a ref is no longer than this.
 const LINE_BYTES_MAX: u64 = 1 << 16;
+/// Between a repository and the name of one of its worktrees.
+const WORKTREES: &[u8] = b"/worktrees/";
 
 /// A git repository, reached by handles alone.
 pub(crate) struct Repository {
@@ -71,6 +73,16 @@ impl Repository {
 fn layout(common: &Root) -> Result<Layout> {
     let text = read_file(common, b"config", config::BYTES_MAX).map_err(failed("read its config"))?;
     config::layout(&text.unwrap_or_default()).map_err(unusable)
+}
+
+/// Where the repository of a linked worktree or a submodule says that it lies, if that is outside; nobody has checked it.
+pub(crate) fn said_to_be_outside(workspace: &Root, path: &Path) -> Option<PathBuf> {
+    let text = read_file(workspace, b".git", LINE_BYTES_MAX).ok()??;
+    let target = text.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii).filter(|target| !target.is_empty())?;
+    // A worktree needs all of the repository that it is of.
+    let whole = target.windows(WORKTREES.len()).rposition(|part| part == WORKTREES).map_or(target, |at| &target[..at]);
+    let place = joined(path, whole);
+    (whole.starts_with(b"../") || !place.starts_with(path)).then_some(place)
 }
 
 /// Follows a `.git` that is a file, if what it leads to leads back.

@@ -35,6 +35,16 @@ impl Supervisor<'_> {
         Some(Degraded { layer: "snapshots".into(), why })
     }
 
+    /// Tells of a repository that lies beside the workspace, where neither a snapshot nor, in a jail, the command reaches it.
+    pub(super) fn repository_elsewhere(&self) -> Option<Degraded> {
+        let place = crate::git::said_to_be_outside(self.workspace.root(), self.workspace.path())?;
+        let why = format!(
+            "the repository of this worktree lies in {0}, where no snapshot holds it and a jail hides it (--rw {0} opens it)",
+            place.display()
+        );
+        Some(Degraded { layer: "snapshots".into(), why })
+    }
+
     /// Remembers what the snapshot before the run leaves out: what the run changes there, no rollback takes back.
     pub(super) fn note_left_out(&mut self, snapshot: Option<&Snapshot>) {
         // What cannot be read now is told by whoever needs it.

@@ -213,6 +213,7 @@ impl Supervisor<'_> {
             let why = format!("none is taken, so nothing can be taken back: snapshots.disabled, {}", layer.name());
             degraded.push(Degraded { layer: "snapshots".into(), why });
         }
+        degraded.extend(self.repository_elsewhere());
         self.begin_from(taken.expect("a snapshot does not panic"), degraded)?;
         self.linked = std::mem::take(&mut self.linked).and(ahead);
         let born = born.transpose()?;

@@ -47,6 +47,7 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long the terminal is given to show the last words of a run.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+const SIGKILL: i32 = rustix::process::Signal::KILL.as_raw();
 const SIGTERM: i32 = rustix::process::Signal::TERM.as_raw();
 const SIGCONT: i32 = rustix::process::Signal::CONT.as_raw();
 
@@ -530,6 +531,11 @@ impl<'w> Supervisor<'w> {
     /// After the loop: last events, last snapshots, the end of the journal.
     pub(super) fn settle(&mut self) {
         self.reap();
+        if self.record.ended == Some(Ended::Signal(SIGKILL))
+            && self.tree.as_ref().is_some_and(Tree::has_run_out_of_memory)
+        {
+            self.record.because.get_or_insert_with(|| "memory limit".to_owned());
+        }
         let is_confined = self.record.protection.as_ref().is_some_and(|now| now.isolation != Isolation::None);
         // What is confined would end with us anyway, but after the last snapshot.
         if self.record.because.is_some() || is_confined {

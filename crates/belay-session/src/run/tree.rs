@@ -85,6 +85,11 @@ impl Tree {
         Some(belay_trace::Group { id: outer.id(), level: outer.level()? })
     }
 
+    /// Whether the kernel killed a process because the run's memory had run out.
+    pub(super) fn has_run_out_of_memory(&self) -> bool {
+        self.group.as_ref().is_some_and(|group| group.outer.memory_kills() > 0)
+    }
+
     /// Where the group is.
     pub(super) fn group_path(&self) -> Option<&Path> {
         self.group.as_ref().map(|group| group.outer.path())

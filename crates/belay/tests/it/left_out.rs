@@ -70,7 +70,8 @@ fn what_no_snapshot_holds_is_neither_left_alone_nor_a_failure() {
     }
     world.workspace.file("code", "2\n");
     let back = world.belay(&["rollback", "@latest", "-y"]);
-    assert_eq!((back.code, back.stderr.contains("node_modules")), (0, false), "{back}");
+    assert_eq!(back.code, 0, "{back}");
+    assert!(back.stderr.contains("Not part of it (left out of snapshots): node_modules"), "{back}");
     assert!(world.has("node_modules/x/m.js"));
     std::fs::remove_dir_all(world.workspace.path().join("node_modules")).unwrap();
     world.workspace.file("code", "2\n");
@@ -78,4 +79,34 @@ fn what_no_snapshot_holds_is_neither_left_alone_nor_a_failure() {
     assert_eq!(back.code, 0, "{back}");
     assert!(!back.stderr.contains("Left alone"), "{back}");
     assert!(back.stderr.contains("Not brought back (the snapshot does not hold it): node_modules"), "{back}");
+}
+
+#[test]
+fn what_a_run_changes_where_no_snapshot_reaches_is_told_by_every_command_that_could_promise_more() {
+    let mut world = world();
+    let script = "echo broken > node_modules/x/m.js; echo 2 > code";
+    let run = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", script]);
+    assert!(run.stderr.contains("left out of snapshots: node_modules"), "{run}");
+    let warning = "1 path changed in node_modules, which snapshots leave out: no rollback brings that back";
+    assert!(run.stderr.contains(warning) && run.stderr.contains("To take what was captured back"), "{run}");
+    let back = world.belay(&["rollback", "-y"]);
+    assert!(back.stderr.contains("Not part of it (left out of snapshots): node_modules"), "{back}");
+    let again = world.belay(&["rollback", "-y"]);
+    assert!(again.stderr.contains("Nothing to do") && again.stderr.contains("Not part of it"), "{again}");
+    let undo = world.belay(&["undo", "--command", "1", "-y"]);
+    assert!(undo.stderr.contains("in what snapshots hold, which leave out node_modules."), "{undo}");
+    assert_eq!(world.read("node_modules/x/m.js"), "broken\n");
+    let quiet = world.belay(&["run", "--isolation", "none", "--", "sh", "-c", "echo 3 > code"]);
+    assert!(!quiet.stderr.contains("brings that back") && quiet.stderr.contains("To take it all back"), "{quiet}");
+}
+
+#[test]
+fn a_run_in_a_linked_worktree_says_that_its_repository_lies_elsewhere() {
+    let mut world = world();
+    let line = ["worktree", "add", "-q", "../linked"];
+    assert!(git(world.workspace.path()).args(line).status().is_ok_and(|done| done.success()));
+    let run = world.belay(&["-C", "../linked", "run", "--isolation", "none", "--", "true"]);
+    assert!(run.stderr.contains("the repository of this worktree lies in "), "{run}");
+    let own = world.belay(&["run", "--isolation", "none", "--", "true"]);
+    assert!(!own.stderr.contains("of this worktree"), "{own}");
 }

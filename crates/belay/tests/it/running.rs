@@ -192,6 +192,7 @@ fn limits_hold_or_are_said_not_to() {
     let ran = world.belay(&["run", "--isolation", "none", "--memory", "100MiB", "--", "python3", "-c", eater]);
     let degraded = records(&world)[1]["protection"]["degraded"].to_string();
     assert!(ran.code != 0 || degraded.contains("limit of memory"), "{ran}{degraded}");
+    assert!(ran.code != 137 || ran.stderr.contains("(memory limit)"), "{ran}");
 }
 
 #[test]

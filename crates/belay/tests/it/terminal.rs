@@ -1,6 +1,6 @@
 //! On a terminal: the plan is shown, consent is asked for, colours are used, long output goes through the pager.
 
-use std::io::Write;
+use std::io::{Read, Write};
 
 use crate::world::World;
 
@@ -30,6 +30,29 @@ fn a_rollback_shows_its_plan_and_takes_no_for_an_answer() {
     let Some(text) = on_terminal(&world, "rollback", "n\n") else { return };
     assert!(text.contains("notes.txt") && text.contains("new.txt") && text.contains("Go ahead?"), "{text}");
     assert!(text.contains("nothing was changed"), "{text}");
+    assert_eq!(world.read("notes.txt"), "two\n");
+}
+
+#[test]
+fn ctrl_c_ends_a_question_at_once() {
+    let world = changed();
+    let program = format!("{} rollback", env!("CARGO_BIN_EXE_belay"));
+    let Ok(mut child) = world.at_terminal(&program).spawn() else {
+        belay_testkit::skip("there is no script(1) to make a terminal with");
+        return;
+    };
+    let (mut input, mut output) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+    let mut text = Vec::new();
+    let mut bytes = [0; 512];
+    while !String::from_utf8_lossy(&text).contains("[y/N]") {
+        let got = output.read(&mut bytes).expect("script writes");
+        assert!(got > 0, "{}", String::from_utf8_lossy(&text));
+        text.extend_from_slice(&bytes[..got]);
+    }
+    input.write_all(b"\x03").expect("script reads");
+    // With the pipe still open: nothing but the key ends it.
+    output.read_to_end(&mut text).expect("it ends");
+    child.wait().expect("script ends");
     assert_eq!(world.read("notes.txt"), "two\n");
 }
 

@@ -161,3 +161,38 @@ fn a_noun_alone_lists() {
     assert_eq!(world.ok(&["profile"]), world.ok(&["profile", "list"]));
     assert!(world.ok(&["profile"]).contains("strict"));
 }
+
+#[test]
+fn a_path_that_the_usual_snapshot_lacks_comes_from_the_newest_that_holds_it() {
+    let mut world = World::new();
+    world.workspace.file("a", "a\n");
+    world.ok(&["run", "-q", "--isolation", "none", "--", "true"]);
+    world.workspace.file("day", "work\n");
+    world.ok(&["snapshot", "-q", "--label", "evening"]);
+    world.workspace.remove("day");
+    let back = world.belay(&["restore", "-y", "day"]);
+    assert!(back.code == 0 && back.stderr.contains("does not hold it; ") && back.stderr.contains("evening"), "{back}");
+    assert_eq!(world.read("day"), "work\n");
+    assert_eq!(world.belay(&["restore", "-y", "never"]).code, 3);
+}
+
+#[test]
+fn a_workspace_that_is_gone_is_told_with_the_way_back() {
+    let mut world = World::new();
+    world.workspace.file("project/a", "a\n");
+    world.ok(&["snapshot", "-q", "--here", "project"]);
+    std::fs::remove_dir_all(world.workspace.path().join("project")).unwrap();
+    let ran = world.belay(&["-C", "project", "rollback", "-y"]);
+    assert!(ran.code == 3 && ran.stderr.contains("a workspace was there: `mkdir "), "{ran}");
+    std::fs::create_dir(world.workspace.path().join("project")).unwrap();
+    world.ok(&["-C", "project", "rollback", "-y"]);
+    assert_eq!(world.read("project/a"), "a\n");
+}
+
+#[test]
+fn a_completion_script_nobody_reads_to_its_end_is_no_panic() {
+    let world = World::new();
+    let line = format!("{} completions bash | head -n 1", env!("CARGO_BIN_EXE_belay"));
+    let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(world.workspace.path()).output();
+    assert_eq!(String::from_utf8_lossy(&output.unwrap().stderr), "");
+}
