@@ -286,9 +286,8 @@ fn parse(payload: &[u8]) -> serde_json::Result<Record> {
 /// The records at these offsets; of many, another thread reads one half.
 fn read_all(payloads: Vec<(u64, &[u8])>) -> Vec<(u64, serde_json::Result<Record>)> {
     const MANY: usize = 256;
-    let read = |part: &[(u64, &[u8])]| -> Vec<_> {
-        part.iter().map(|(offset, payload)| (*offset, parse(payload))).collect()
-    };
+    let read =
+        |part: &[(u64, &[u8])]| -> Vec<_> { part.iter().map(|(offset, payload)| (*offset, parse(payload))).collect() };
     if payloads.len() < MANY {
         return read(&payloads);
     }
