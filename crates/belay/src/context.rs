@@ -73,7 +73,14 @@ impl<'u> Context<'u> {
         let (clock, ids) = (Clock::system(), Ids::random());
         let zone = environment::zone();
         let options = HomeOptions { algorithm, clock, ids, zone, git_ignore, ..HomeOptions::default() };
-        Ok(Home::open(&self.environment.home, options)?)
+        Home::open(&self.environment.home, options).map_err(|error| {
+            let is_itself = matches!(&error, Error::Path { path, .. } if *path == self.environment.home);
+            let failure = Failure::from(error);
+            match is_itself {
+                true => failure.hint("that is where belay keeps everything; BELAY_HOME names the directory for it"),
+                false => failure,
+            }
+        })
     }
 
     /// Opens belay's home for a command that is about all of it; an interrupted rollback here is dealt with first.
