@@ -3,7 +3,7 @@
 //! An event that is left out leaves its leaf behind, so that the chain still closes; without the nonce, which goes
 //! with the body, the leaf cannot be guessed.
 
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 
 use belay_event::{Event, What};
 use serde::{Deserialize, Serialize};
@@ -86,8 +86,12 @@ impl Reader {
 /// Checks a bundle; `expected` is the key that it should be signed with, if that is known.
 pub fn verify_bundle(input: &mut dyn BufRead, expected: Option<&PublicKey>) -> Result<Verdict> {
     let mut lines = input.lines();
-    let first = lines.next().transpose().map_err(Error::Output)?.unwrap_or_default();
-    let header: Header = serde_json::from_str(&first).map_err(|_| Error::Form("the bundle's first line"))?;
+    let unclear = || Error::Form("the bundle's first line");
+    let first = lines.next().transpose().map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => unclear(),
+        _ => Error::Output(error),
+    })?;
+    let header: Header = serde_json::from_str(&first.unwrap_or_default()).map_err(|_| unclear())?;
     if header.format != FORMAT {
         return Err(Error::Form("the bundle's format"));
     }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use belay_event as event;
 use belay_store::{
     Captured, Change, Clash, Conflict, Edit, Entry, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy, Opaque,
-    Scope, Side, Sides, Store, Trees, View, diff, graft, merge,
+    Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged, merge,
 };
 
 use crate::error::{Error, Result};
@@ -156,6 +156,41 @@ impl Workspace<'_> {
         Ok(text(edit.before.as_ref())?.zip(after).map(|(before, after)| [before, after]))
     }
 
+    /// A file that stays because both changed it: as it was before both, as it is here and as it is there; none if one of
+    /// them is no text, or if what it holds runs with the rights of another.
+    pub fn versions(&self, draft: &Draft, path: &[u8]) -> Result<Option<[Vec<u8>; 3]>> {
+        let view = View::stored(self.home.store());
+        let (base, theirs) = (self.tree(&draft.incoming.base)?, self.tree(&draft.incoming.theirs)?);
+        let now = Tree::stored(draft.now.manifest.clone());
+        let mut texts = Vec::new();
+        for tree in [&base, &now, &theirs] {
+            let Some(entry) = self.entry(tree, path)?.filter(|entry| !is_privileged(entry)) else { return Ok(None) };
+            match &entry.kind {
+                EntryKind::File { size, content } if *size <= TEXT_BYTES_MAX => texts.push(view.bytes(*size, content)?),
+                _ => return Ok(None),
+            }
+        }
+        let is_text = !texts.iter().any(|text| text.contains(&0));
+        Ok(texts.try_into().ok().filter(|_| is_text))
+    }
+
+    /// What was chosen of files that otherwise stay.
+    fn settled(&self, draft: &Draft, choices: &HashMap<Vec<u8>, Choice>) -> Result<Vec<Edit>> {
+        let now = Tree::stored(draft.now.manifest.clone());
+        let mut edits = Vec::new();
+        for conflict in &draft.conflicts {
+            let Some(Choice::Content(bytes)) = choices.get(&conflict.path) else { continue };
+            let edit = Edit {
+                path: conflict.path.clone(),
+                before: self.entry(&now, &conflict.path)?,
+                after: None,
+                bytes: None,
+            };
+            edits.push(with_content(self.home.store(), &edit, bytes));
+        }
+        Ok(edits)
+    }
+
     /// Brings in what the draft says, but for what was chosen otherwise.
     pub fn bring_in(
         &self,
@@ -166,7 +201,9 @@ impl Workspace<'_> {
         tell: &mut dyn FnMut(Stage<'_>),
     ) -> Result<Brought> {
         let store = self.home.store();
-        let edits = chosen(store, &draft.edits, choices);
+        let mut edits = chosen(store, &draft.edits, choices);
+        edits.extend(self.settled(draft, choices)?);
+        edits.sort_by(|one, other| one.path.cmp(&other.path));
         if edits.is_empty() {
             let conflicts = draft.conflicts.iter().map(|conflict| self.as_it_stands(conflict)).collect();
             return Ok(Brought { conflicts, outcome: None });
@@ -179,7 +216,7 @@ impl Workspace<'_> {
         // Until the merged tree is listed, gc is held off.
         let (_, _guard) = batch.finish()?;
         let mut brought = self.adopt_tree(draft, wanted, mtime, work, tell)?;
-        let still = |conflict: &&Conflict| !matches!(choices.get(&conflict.path), Some(Choice::Leave));
+        let still = |conflict: &&Conflict| !choices.contains_key(&conflict.path);
         brought.conflicts.extend(draft.conflicts.iter().filter(still).map(|conflict| self.as_it_stands(conflict)));
         Ok(brought)
     }

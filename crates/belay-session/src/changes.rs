@@ -137,10 +137,14 @@ impl Workspace<'_> {
         let last = self.end_of(&run)?;
         let rewinds = self.rewinds_in(span)?;
         let mut newer = Vec::new();
+        // A watch has no commands: whatever it saw is what is to be taken back.
+        let is_watch = self.home.run(&run).is_ok_and(|run| run.is_watch());
         for step in &plan.plan.steps {
             let path = step.path.to_vec();
             match touches.get(&path).and_then(|touches| touches.last()) {
-                Some(touch) if touch.outside => newer.push(NewerEdit { path, run: None }),
+                Some(touch) if touch.outside && !(is_watch && touch.run == run) => {
+                    newer.push(NewerEdit { path, run: None })
+                }
                 Some(touch) if touch.run != run => newer.push(NewerEdit { path, run: Some(touch.run.clone()) }),
                 _ => {
                     let (now, _) = self.unwound(&rewinds, &path, step.before)?;

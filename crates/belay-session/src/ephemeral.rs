@@ -3,6 +3,8 @@
 //! Invariants: an ephemeral run changes nothing in the workspace; what it wrote becomes an ordinary snapshot, so that
 //! applying it is a merge of it, with a plan, a safety snapshot and an undo; it is captured before it is discarded.
 
+mod waiting;
+
 use std::io;
 use std::path::Path;
 
@@ -81,7 +83,7 @@ impl Workspace<'_> {
         let captured = self.capture(look, work)?;
         let (shut, aside) = self.led_nowhere(run, before.as_ref(), self.shut_again(&captured, &modes)?)?;
         changed.extend(aside);
-        let description = format!("what {} wrote, not applied", run.id);
+        let description = described(run);
         let same = |taken: &&Snapshot| {
             taken.description.as_deref() == Some(&description) && taken.root == shut.manifest.identity
         };
@@ -90,6 +92,13 @@ impl Workspace<'_> {
             None => self.name_tree(&shut.manifest, shut.key, shut.stored_bytes, &request(run, description.clone()))?,
         };
         self.written_in(snapshot, &shut.manifest, changed)
+    }
+
+    /// The newest snapshot of what an ephemeral run wrote, if one was taken and is still there.
+    pub fn written_before(&self, run: &RunRecord) -> Result<Option<Snapshot>> {
+        let description = described(run);
+        let is_it = |taken: &&Snapshot| taken.description.as_deref() == Some(&description);
+        Ok(self.timeline()?.snapshots().iter().rev().find(is_it).cloned())
     }
 
     /// What was written, with what leads git elsewhere under other names, as after any run; and those names.
@@ -149,6 +158,11 @@ impl Workspace<'_> {
         let (parent, name) = split.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
         self.root().dir_path_only(parent).and_then(|parent| parent.stat(name)).is_ok()
     }
+}
+
+/// What the snapshots of what a run wrote are described as.
+fn described(run: &RunRecord) -> String {
+    format!("what {} wrote, not applied", run.id)
 }
 
 fn request(run: &RunRecord, description: String) -> SnapshotRequest {

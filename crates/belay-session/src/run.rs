@@ -73,8 +73,8 @@ enum Wake {
     Request(u64, Request),
     /// A client is gone.
     Gone(u64),
-    /// The command ended.
-    ChildExited,
+    /// The command ended, and these processes of it were ended with its jail.
+    ChildExited(Vec<(u32, String)>),
     /// A signal stopped the command, at this time.
     ChildStopped(Instant),
     /// A command waits for a snapshot before its first instruction.

@@ -84,7 +84,7 @@ pub use native::{Cloned, Completed, Copier, CopyPlace, Frame, Located, Making, N
 pub use objects::{Batch, ObjectKind, Packing, Store, Usage, Worker};
 pub use restore::{
     Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, Steps, apply, extract,
-    is_between, plan, tidy_up,
+    is_between, is_privileged, plan, tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};
 pub use veil::{Veiled, veil};

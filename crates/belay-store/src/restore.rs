@@ -34,13 +34,12 @@ use crate::error::{Error, Result};
 use crate::objects::Store;
 use crate::tree::{Entry, Meta};
 
-pub use difference::is_between;
+pub use difference::{is_between, is_privileged};
 pub use extract::extract;
 pub use plan::plan;
 pub use steps::{Step, Steps};
 pub use tidy::tidy_up;
 
-pub(crate) use difference::is_privileged;
 use hands::Hands;
 use layout::Layout;
 

@@ -45,7 +45,7 @@ pub fn weigh(store: &Store, groups: &[Vec<Hash>]) -> Result<Vec<Weight>> {
 struct Scales<'a> {
     store: &'a Store,
     owners: KeyMap<Owner>,
-    /// For each pack, the bytes that it has and the bytes of its objects unpacked.
+    /// For each pack, the bytes that it has beside its blocks and the bytes of its objects unpacked.
     packs: HashMap<u64, (u64, u64)>,
     weights: Vec<Weight>,
 }
@@ -114,19 +114,33 @@ impl Scales<'_> {
         Ok(true)
     }
 
-    /// The object's share of its pack.
+    /// The object's share of its block, and of what a pack says about its blocks.
     fn stored_bytes(&mut self, key: &Hash) -> Result<u64> {
         let (pack, place) = self.store.find(key)?.ok_or(Error::Missing(*key))?;
+        let len = u64::from(place.len);
         // Pointers stand for what all copies take together.
         let id = if pack.copies.is_some() { u64::MAX } else { pack.id };
-        let (stored, raw) = match self.packs.entry(id) {
+        let (shared, raw) = match self.packs.entry(id) {
             Slot::Occupied(known) => *known.get(),
             Slot::Vacant(slot) if pack.copies.is_some() => *slot.insert(self.store.weight_of_copies()?),
             Slot::Vacant(slot) => {
-                let raw = pack.blocks()?.iter().map(|block| u64::from(block.raw_len)).sum();
-                *slot.insert((pack.len, raw))
+                let (mut stored, mut raw) = (0, 0);
+                for block in pack.blocks()? {
+                    stored += u64::from(block.stored_len);
+                    raw += u64::from(block.raw_len);
+                }
+                *slot.insert((pack.len.saturating_sub(stored), raw))
             }
         };
-        Ok((u128::from(place.len) * u128::from(stored) / u128::from(raw.max(1))) as u64)
+        if pack.copies.is_some() {
+            return Ok(share(len, shared, raw));
+        }
+        let block = pack.block(place.block)?;
+        Ok(share(len, block.stored_len.into(), block.raw_len.into()) + share(len, shared, raw))
     }
+}
+
+/// So much of `stored` as `len` is of `raw`.
+fn share(len: u64, stored: u64, raw: u64) -> u64 {
+    (u128::from(len) * u128::from(stored) / u128::from(raw.max(1))) as u64
 }

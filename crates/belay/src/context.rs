@@ -70,7 +70,14 @@ impl<'u> Context<'u> {
 
     /// Opens belay's home; a store that does not exist yet will use `algorithm`.
     pub(crate) fn home_with(&self, algorithm: Algorithm) -> Result<Home> {
-        Ok(Home::open(&self.environment.home, self.home_options(algorithm))?)
+        Home::open(&self.environment.home, self.home_options(algorithm)).map_err(|error| {
+            let is_itself = matches!(&error, Error::Path { path, .. } if *path == self.environment.home);
+            let failure = Failure::from(error);
+            match is_itself {
+                true => failure.hint("that is where belay keeps everything; BELAY_HOME names the directory for it"),
+                false => failure,
+            }
+        })
     }
 
     fn home_options(&self, algorithm: Algorithm) -> HomeOptions {

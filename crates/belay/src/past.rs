@@ -98,6 +98,18 @@ pub(crate) fn proposal(one: &Proposal) -> (String, String) {
     (what, rule)
 }
 
+/// That a program is there and cannot be seen, and the rule that would show it or why there is none.
+pub(crate) fn hidden(one: &Proposal) -> String {
+    let path = shell_word(one.path.bytes());
+    match (one.flag(), &one.closed) {
+        (Some(flag), _) => format!("{path} is there, but hidden in the jail: `belay run {flag} {path} …` shows it"),
+        (None, closed) => {
+            let why = printable(closed.as_deref().unwrap_or("no rule opens it").as_bytes());
+            format!("{path} is there, but hidden in the jail, and stays closed: {why}")
+        }
+    }
+}
+
 /// A storm of deletions and what became of it, in words.
 pub(crate) fn storm(storm: &Storm) -> String {
     let deleted = quantity::count(storm.deleted, "path");

@@ -21,7 +21,7 @@ const SHOWN_BYTES_MAX: u64 = 4 << 20;
 const PATIENCE: Duration = Duration::from_secs(2);
 /// As many characters of a name as git shows in a small repository.
 const INDEX_CHARS: usize = 7;
-/// Git's own rule: a file is binary when its first bytes hold a NUL.
+/// As many bytes as git looks at to tell whether a file is binary.
 const SNIFFED_BYTES: usize = 8000;
 
 /// Two trees, and where their bytes come from.
@@ -60,7 +60,9 @@ impl Comparison<'_> {
         if sides.iter().any(|side| side.as_ref().and_then(size_of).is_some_and(|size| size > SHOWN_BYTES_MAX)) {
             return Ok(Contents::Large);
         }
-        let is_binary = |bytes: &[u8]| bytes[..bytes.len().min(SNIFFED_BYTES)].contains(&0);
+        if is_git_object(&change.path) {
+            return Ok(Contents::Binary);
+        }
         // The newer side lies among what changed with it, the older one may lie deep in a large block.
         let new = self.bytes(self.after, &change.path, change.after.as_ref())?;
         if is_binary(&new) {
@@ -77,6 +79,22 @@ impl Comparison<'_> {
             _ => Ok(Vec::new()),
         }
     }
+}
+
+/// Whether it lies among the objects of a repository, which are compressed and by chance hold no NUL.
+fn is_git_object(path: &[u8]) -> bool {
+    let names: Vec<&[u8]> = path.split(|byte| *byte == b'/').collect();
+    names.windows(2).any(|pair| pair == [&b".git"[..], b"objects"])
+}
+
+/// Whether the bytes are no text: a NUL among the first is git's rule, and what is neither UTF-8 nor free of control
+/// characters would only be noise as lines.
+fn is_binary(bytes: &[u8]) -> bool {
+    let first = &bytes[..bytes.len().min(SNIFFED_BYTES)];
+    // A character that the end of what is looked at cuts in two is no fault.
+    let is_utf8 = std::str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true);
+    let is_control = |byte: &u8| *byte < b' ' && !b"\t\n\x0b\x0c\r\x08\x1b".contains(byte);
+    first.contains(&0) || (!is_utf8 && first.iter().any(is_control))
 }
 
 fn size_of(entry: &Entry) -> Option<u64> {

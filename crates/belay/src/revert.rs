@@ -50,9 +50,7 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
     let mut out = context.ui.paged();
     write_plan(&mut out, workspace, &plan, usize::MAX)?;
     out.finish()?;
-    if let Some(advice) = advice(&plan.conflicts, &plan.step) {
-        context.ui.hint(advice);
-    }
+    advice(workspace, &plan.conflicts, &plan.step)?.iter().for_each(|advice| context.ui.hint(advice));
     if !plan.changes.is_empty() || !plan.conflicts.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
     }
@@ -91,14 +89,14 @@ fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertR
     if ui.json {
         ui.print_json(&reverted_json(&reverted))?;
     } else {
-        report(context, workspace, &reverted);
+        report(context, workspace, &reverted)?;
     }
     let left = reverted.outcome.iter().flat_map(|outcome| &outcome.left).any(view::is_shortfall);
     let is_whole = reverted.conflicts.is_empty() && !left;
     Ok(if is_whole { ExitCode::SUCCESS } else { ExitCode::from(Kind::Incomplete.exit_code()) })
 }
 
-fn report(context: &Context<'_>, workspace: &Workspace<'_>, reverted: &Reverted) {
+fn report(context: &Context<'_>, workspace: &Workspace<'_>, reverted: &Reverted) -> Result<()> {
     let ui = context.ui;
     let what = printable(reverted.step.what.as_bytes());
     match &reverted.outcome {
@@ -120,12 +118,11 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, reverted: &Reverted)
         };
         ui.warn(format_args!("{fate}: {}", conflict_line(conflict, &reverted.step)));
     }
-    if let Some(advice) = advice(&reverted.conflicts, &reverted.step) {
-        ui.hint(advice);
-    }
+    advice(workspace, &reverted.conflicts, &reverted.step)?.iter().for_each(|advice| ui.hint(advice));
     if reverted.outcome.is_some() {
         ui.say(format_args!("\nTo undo: {} undo", context.itself()));
     }
+    Ok(())
 }
 
 /// Says that there is nothing to take back, and where nobody could have seen that there is.
@@ -192,25 +189,41 @@ fn conflict_line(conflict: &Conflict, step: &StepInfo) -> String {
     format!("{} ({}){beside}", view::relative(&conflict.path), clash_words(conflict.clash))
 }
 
-/// How to have all the same what stays as it is and of which no other version is put anywhere.
-fn advice(conflicts: &[Conflict], step: &StepInfo) -> Option<String> {
+/// How to have all the same what stays as it is and of which no other version is put anywhere: what was there before the
+/// step comes back from its snapshot, what was not can only be removed.
+fn advice(workspace: &Workspace<'_>, conflicts: &[Conflict], step: &StepInfo) -> Result<Vec<String>> {
     let is_held = |conflict: &&Conflict| !matches!(conflict.clash, Clash::Unseen | Clash::NotCaptured);
-    let stays: Vec<&[u8]> = conflicts
-        .iter()
-        .filter(|conflict| conflict.beside.is_none())
-        .filter(is_held)
-        .map(|conflict| &conflict.path[..])
-        .collect();
-    (!stays.is_empty()).then(|| as_before(&step.before.id, &stays))
+    let stays = conflicts.iter().filter(|conflict| conflict.beside.is_none()).filter(is_held);
+    let before = workspace.tree(&step.before)?;
+    let (mut known, mut new) = (Vec::new(), Vec::new());
+    for conflict in stays {
+        let is_known = workspace.entry(&before, &conflict.path)?.is_some();
+        if is_known { &mut known } else { &mut new }.push(&conflict.path[..]);
+    }
+    let mut advice = Vec::new();
+    if !known.is_empty() {
+        advice.push(as_before(&step.before.id, &known));
+    }
+    if !new.is_empty() {
+        let (words, more) = named(&new);
+        advice.push(format!("before this step there was no {words}{more}; if it is not wanted: `rm -r {words}`"));
+    }
+    Ok(advice)
 }
 
-/// How to have paths as a snapshot has them, whatever was done to them since.
-pub(crate) fn as_before(snapshot: &str, paths: &[&[u8]]) -> String {
+/// The first of the paths as they are typed, and how many more there are.
+fn named(paths: &[&[u8]]) -> (String, String) {
     let words = paths.iter().take(NAMED_MAX).map(|path| shell_word(path)).collect::<Vec<_>>().join(" ");
     let more = match paths.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
+    (words, more)
+}
+
+/// How to have paths as a snapshot has them, whatever was done to them since.
+pub(crate) fn as_before(snapshot: &str, paths: &[&[u8]]) -> String {
+    let (words, more) = named(paths);
     format!(
         "`belay restore {snapshot} {words}`{more} brings that back as it was before, without what was done to it since"
     )

@@ -207,7 +207,7 @@ fn write_plan(out: &mut dyn Write, plan: &RewindPlan, newer: &[NewerEdit], lines
     }
     let newer_max = lines_max.min(NEWER_MAX);
     for edit in newer.iter().take(newer_max) {
-        let who = edit.run.as_deref().unwrap_or("somebody outside the run");
+        let who = edit.run.as_deref().unwrap_or("somebody outside of any run");
         writeln!(out, "  newer: {} was changed later by {who}", view::relative(&edit.path))?;
     }
     if let Some(more) = newer.len().checked_sub(newer_max).filter(|more| *more > 0) {

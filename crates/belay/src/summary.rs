@@ -179,7 +179,9 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     }
     ui.say(format_args!("{dim}{}{dim:#}", prose(&format!("belay: {}", headline(farewell)), INDENT)));
     for deed in farewell.by_command.iter().take(DEEDS_MAX) {
-        ui.say(format_args!("{dim}  {:>7}  {}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
+        // What is written to a layer is seen when the run is over, and not by whom.
+        let whole = if workspace.is_layered() { " (by the run as a whole)" } else { "" };
+        ui.say(format_args!("{dim}  {:>7}  {}{whole}{dim:#}", quantity::grouped(deed.changes), name_of(deed)));
     }
     if let Some(more) = farewell.doers.checked_sub(DEEDS_MAX as u64).filter(|more| *more > 0) {
         ui.say(format_args!("{dim}           and {}{dim:#}", quantity::more(more, "command")));
@@ -207,6 +209,7 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         ui.say(format_args!("{dim}Refused: {}; `belay why {}` says why{dim:#}", calls.join(", "), first));
     }
     say_denied(context, farewell);
+    say_ended(context, &farewell.ended);
     say_left(context, run, &farewell.left);
     // What was kept apart is nowhere that it could be taken back from.
     let is_here = farewell.paths > 0 && !run.confinement.ephemeral;
@@ -306,6 +309,18 @@ fn name_of(deed: &Deed) -> String {
     format!("#{number} {}", past::command_line(&deed.argv, COMMAND_MAX))
 }
 
+/// Says what was ended with the command, and names the first.
+fn say_ended(context: &Context<'_>, ended: &[(u32, String)]) {
+    let Some((_, first)) = ended.first() else { return };
+    let (them, were) = match ended.len() {
+        1 => ("1 process that it left".to_owned(), "was"),
+        more => (format!("{} that it left", count(more as u64, "process")), "were"),
+    };
+    let first: String = first.chars().take(COMMAND_MAX).collect();
+    let line = format!("belay: {them} {were} ended with the run: {}", printable(first.as_bytes()));
+    context.ui.say(format_args!("{}", prose(&line, INDENT)));
+}
+
 /// Names processes that outlived their run.
 pub(crate) fn say_left(context: &Context<'_>, run: &RunRecord, left: &[(u32, String)]) {
     if left.is_empty() {
@@ -325,6 +340,7 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "exit_code": farewell.run.exit_code(), "paths_changed": farewell.paths, "beyond": farewell.beyond,
         "by_command": farewell.by_command.iter().map(deed).collect::<Vec<_>>(),
         "left": farewell.left.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
+        "ended": farewell.ended.iter().map(|(pid, command)| json!({ "pid": pid, "command": command })).collect::<Vec<_>>(),
         "gaps": farewell.gaps, "pre_run_gaps": farewell.pre_run_gaps, "refused": farewell.refused,
         "denied": farewell.denied.iter().map(proposal_json).collect::<Vec<_>>(), "denied_more": farewell.denied_more,
         "denied_untold": farewell.denied_untold,

@@ -411,7 +411,7 @@ complete -c belay -n "__fish_belay_using_subcommand rollback" -s q -l quiet -d '
 complete -c belay -n "__fish_belay_using_subcommand rollback" -l yes-really -d 'Allow your home directory or `/` as a workspace'
 complete -c belay -n "__fish_belay_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c belay -n "__fish_belay_using_subcommand review" -l apply-hunk -d 'Apply hunks of a file by their numbers, such as src/main.rs:2 or src/main.rs:1,3' -r
-complete -c belay -n "__fish_belay_using_subcommand review" -l run -d 'The run; the latest ephemeral one of this workspace by default' -r
+complete -c belay -n "__fish_belay_using_subcommand review" -l run -d 'The run; by default the latest ephemeral one of this workspace that still waits for a review' -r
 complete -c belay -n "__fish_belay_using_subcommand review" -l mtime -d 'Give restored files the time they had, or the present one so that build tools see the change' -r -f -a "exact\t'The one it had'
 fresh\t'The present'"
 complete -c belay -n "__fish_belay_using_subcommand review" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F

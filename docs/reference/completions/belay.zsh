@@ -606,7 +606,7 @@ never\:"Never"))' \
 (review)
 _arguments "${_arguments_options[@]}" : \
 '(--apply --all --none)*--apply-hunk=[Apply hunks of a file by their numbers, such as src/main.rs\:2 or src/main.rs\:1,3]:PATH:N:_default' \
-'--run=[The run; the latest ephemeral one of this workspace by default]:RUN:_default' \
+'--run=[The run; by default the latest ephemeral one of this workspace that still waits for a review]:RUN:_default' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -649,7 +649,7 @@ never\:"Never"))' \
 '--yes-really[Allow your home directory or \`/\` as a workspace]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::run -- The run; the latest ephemeral one of this workspace by default:_default' \
+'::run -- The run; by default the latest ephemeral one of this workspace that still waits for a review:_default' \
 && ret=0
 ;;
 (fork)

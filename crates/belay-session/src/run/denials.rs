@@ -5,7 +5,9 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,6 +31,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const ALLOWED_MAX: usize = 10_000;
 /// As long as the kernel lets a path be.
 const PATH_BYTES_MAX: usize = 4096;
+/// As much of a script as the kernel reads to find its interpreter.
+const SCRIPT_BYTES: u64 = 256;
 /// The directory of the process itself, where a call takes a directory.
 const CURRENT: i32 = -100;
 
@@ -237,6 +241,18 @@ fn begin_at(call: &Refused, directory: Option<u8>, given: &[u8]) -> Option<PathB
     Some(std::fs::read_link(link).ok().filter(|base| base.is_absolute())?.join(OsStr::from_bytes(given)))
 }
 
+/// The program that the first line of a script names.
+fn interpreter_of(script: &Path) -> Option<PathBuf> {
+    // Without waiting, should it be a pipe.
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(script).ok()?;
+    let mut first = Vec::new();
+    file.take(SCRIPT_BYTES).read_to_end(&mut first).ok()?;
+    let line = first.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let interpreter = line.trim_ascii().split(u8::is_ascii_whitespace).next()?;
+    interpreter.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(interpreter)))
+}
+
 /// Whether something is at a path, as a thread sees it.
 fn is_inside(thread: u32, path: &Path) -> bool {
     let root = PathBuf::from(format!("/proc/{thread}/root"));
@@ -304,6 +320,39 @@ impl Supervisor<'_> {
         if !events.is_empty() {
             self.happened(events);
         }
+    }
+
+    /// What the jail hides of a program that could not be executed: itself, where its link leads, or the interpreter that
+    /// it names.
+    pub(super) fn hidden_program(&self, errno: i32) -> Vec<Proposal> {
+        let Some(watch) = &self.denials else { return Vec::new() };
+        let cwd = Path::new(OsStr::from_bytes(self.record.cwd.bytes()));
+        let Some(name) = self.record.argv.first().map(|name| Path::new(OsStr::from_bytes(name.bytes()))) else {
+            return Vec::new();
+        };
+        let search = self.env.iter().find_map(|variable| variable.strip_prefix(b"PATH=")).unwrap_or_default();
+        let dirs = search.split(|byte| *byte == b':').map(|dir| cwd.join(OsStr::from_bytes(dir)));
+        let program = match name.as_os_str().as_bytes().contains(&b'/') {
+            true => Some(cwd.join(name)),
+            false => dirs.map(|dir| dir.join(name)).find(|program| program.is_file()),
+        };
+        let interpreter = program.as_deref().and_then(interpreter_of);
+        let judge = |path: PathBuf| {
+            let judged = watch.reasons.judge(&path, belay_jail::Wanted::Read, Some(errno), |_| false)?;
+            Some(Denied {
+                call: "execve".to_owned(),
+                path: Some(Raw::from(judged.path.as_os_str().as_bytes())),
+                errno,
+                pid: 0,
+                command: None,
+                wanted: Some(Wanted::Read),
+                closed: judged.closed,
+                absent: judged.absent,
+                count: 1,
+            })
+        };
+        let denied: Vec<Denied> = program.into_iter().chain(interpreter).filter_map(judge).collect();
+        proposals(&denied, &|_| true, &self.den.home, Path::new(OsStr::from_bytes(self.record.root.bytes())))
     }
 
     /// What would have allowed what was refused, with the words of who asked.

@@ -24,7 +24,7 @@ use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::repository::Ways;
 use super::supervisor::Supervisor;
-use super::tree::Tree;
+use super::tree::{self, Tree};
 use super::wire::Answer;
 use super::{Unheld, Wake, console, journal, outskirts, refusals};
 use crate::error::{Error, Result};
@@ -459,7 +459,7 @@ impl Supervisor<'_> {
                 let errno = error.raw_os_error().unwrap_or(0);
                 self.unexecuted = Some(errno);
                 self.record.ended = Some(Ended::Code(if errno == NOT_FOUND { 127 } else { 126 }));
-                let _ = self.wakes.send(Wake::ChildExited);
+                let _ = self.wakes.send(Wake::ChildExited(Vec::new()));
                 Ok(())
             }
         }
@@ -474,12 +474,14 @@ fn wait_for(process: Process, jail: Option<Process>, wakes: std::sync::mpsc::Sen
         while let Ok(Turn::Stopped) = process.wait_for_turn() {
             let _ = wakes.send(Wake::ChildStopped(Instant::now()));
         }
+        let mut ended = Vec::new();
         if let Some(jail) = jail {
+            ended = tree::left_in(jail.pid());
             // Whatever the command left behind could still write, and nobody would record it.
             let _ = jail.signal(rustix::process::Signal::KILL.as_raw());
             let _ = jail.wait(None);
         }
-        let _ = wakes.send(Wake::ChildExited);
+        let _ = wakes.send(Wake::ChildExited(ended));
     })?;
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::captures::{Captures, Job};
 use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
-use super::denials::Watch;
+use super::denials::{RefusedPaths, Watch};
 use super::held::Holds;
 use super::outskirts::Outskirts;
 use super::passers::Passers;
@@ -94,6 +94,8 @@ pub(super) struct Supervisor<'w> {
     /// The command's own end, as the tracer saw it.
     seen_end: Option<Ended>,
     pub(super) unexecuted: Option<i32>,
+    /// Processes that were ended with the command.
+    ended_with_it: Vec<(u32, String)>,
     /// Events from before the journal's first.
     pub(super) pending: Vec<Event>,
     pub(super) frozen_by: Vec<u64>,
@@ -166,6 +168,7 @@ impl<'w> Supervisor<'w> {
             tally: Tally::default(),
             seen_end: None,
             unexecuted: None,
+            ended_with_it: Vec::new(),
             pending: Vec::new(),
             frozen_by: Vec::new(),
             thawed_at: None,
@@ -238,7 +241,10 @@ impl<'w> Supervisor<'w> {
             }
             Wake::Refused(refusal) => self.refused(refusal),
             Wake::Undone(failed) => self.undone(failed),
-            Wake::ChildExited => self.is_over = true,
+            Wake::ChildExited(ended) => {
+                self.is_over = true;
+                self.ended_with_it = ended;
+            }
             Wake::ChildStopped(at) => self.stopped(at),
             Wake::Held(held) => self.held(held),
             Wake::Gate(news) => self.gate_changed(news),
@@ -625,11 +631,15 @@ impl<'w> Supervisor<'w> {
             false => Ok(()),
         };
         let left = self.tree.as_ref().map(Tree::outlive).unwrap_or_default();
-        let denied = self.refused_paths();
+        let denied = match self.unexecuted {
+            Some(errno) => RefusedPaths { paths: self.hidden_program(errno), ..RefusedPaths::default() },
+            None => self.refused_paths(),
+        };
         let farewell = Farewell {
             run: self.record.clone(),
             unexecuted: self.unexecuted,
             left: left.into_iter().map(|pid| (pid, tree::command_of(pid))).collect(),
+            ended: std::mem::take(&mut self.ended_with_it),
             refused: self.tally.refused(),
             denied: denied.paths,
             denied_more: denied.more,

@@ -50,8 +50,8 @@ impl Tally {
                     self.commands.insert(exec.command, cut(&exec.argv));
                 }
             }
-            What::Exit(exit) if !self.changes.contains_key(&Some(exit.command)) => {
-                // What changed nothing will not be in the summary.
+            What::Exit(exit) if exit.command > 1 && !self.changes.contains_key(&Some(exit.command)) => {
+                // What changed nothing will not be in the summary; the first may be given what only the run as a whole did.
                 self.commands.remove(&exit.command);
             }
             What::File(change) => {

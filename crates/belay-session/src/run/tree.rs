@@ -361,6 +361,22 @@ fn usage_of(pid: u32) -> Option<Usage> {
     Some(Usage { cpu_ns, io_bytes })
 }
 
+/// What lives on in a jail after its command, given a moment to end too; `jail` is the first process of its namespace.
+pub(super) fn left_in(jail: u32) -> Vec<(u32, String)> {
+    // Whoever lost its parent is a child of the first process, so that mostly nobody is to be looked for.
+    let has_none = || std::fs::read(format!("/proc/{jail}/task/{jail}/children")).is_ok_and(|all| all.is_empty());
+    let deadline = Instant::now() + LAST_MOMENT;
+    loop {
+        let found = if has_none() { Vec::new() } else { belay_sys::descendants(jail).unwrap_or_default() };
+        let living = found.into_iter().filter(|pid| is_running(*pid)).map(|pid| (pid, command_of(pid)));
+        let left: Vec<(u32, String)> = living.filter(|(_, command)| !command.is_empty()).collect();
+        if left.is_empty() || Instant::now() > deadline {
+            return left;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
 /// The command line of a process, for a person.
 pub(super) fn command_of(pid: u32) -> String {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -103,6 +103,9 @@ pub struct Farewell {
     /// Processes of the run that live on, with their commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<(u32, String)>,
+    /// Processes that the command left and that were ended with it, with their commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended: Vec<(u32, String)>,
     /// The names of calls that were refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,

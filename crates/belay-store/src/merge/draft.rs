@@ -244,9 +244,14 @@ impl<'a> Draft<'a> {
             let ending = [b".", suffix, count.as_bytes()].concat();
             let kept = &name[..name.len().min(NAME_BYTES_MAX - ending.len())];
             let beside = join(dir, &[kept, &ending].concat());
-            if self.now(&beside)?.is_none() {
-                self.set(&beside, Some(theirs.clone()), None)?;
-                return Ok(beside);
+            match self.now(&beside)? {
+                None => {
+                    self.set(&beside, Some(theirs.clone()), None)?;
+                    return Ok(beside);
+                }
+                // It was put there before.
+                Some(there) if !is_dir(theirs) && same(Some(&there), Some(theirs)) => return Ok(beside),
+                Some(_) => {}
             }
         }
         unreachable!("a directory does not hold as many names as there are numbers")

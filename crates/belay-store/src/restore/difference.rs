@@ -39,7 +39,7 @@ pub(super) fn settable(xattrs: &[(Vec<u8>, Vec<u8>)], as_root: bool) -> impl Ite
 }
 
 /// Whether the file would hand its content the rights of another, so that only checked content may have it.
-pub(crate) fn is_privileged(entry: &Entry) -> bool {
+pub fn is_privileged(entry: &Entry) -> bool {
     let executes_as_another = entry.meta.mode & 0o6000 != 0;
     executes_as_another || entry.meta.xattrs.iter().any(|(key, _)| key == b"security.capability")
 }

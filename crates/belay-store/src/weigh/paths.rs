@@ -133,4 +133,22 @@ mod tests {
         assert!(heavy[0].bytes > 4 * heavy[1].bytes && heavy[1].bytes > heavy[2].bytes, "{heavy:?}");
         assert_eq!(heaviest(&garden.store, &[second, first], 1).unwrap().len(), 1);
     }
+
+    #[test]
+    fn what_can_be_compressed_weighs_what_is_stored_of_it() {
+        let garden = Garden::new();
+        let mut state = 7_u64;
+        let next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            char::from(b'!' + (state >> 33) as u8 % 90)
+        };
+        let noise: String = std::iter::repeat_with(next).take(2_000_000).collect();
+        let lines: String = (0..100_000).map(|_| "the same line\n").collect();
+        let (snapshot, _) = garden.plant(&files(&[("noise", &noise), ("text", &lines)]));
+        let heavy = heaviest(&garden.store, &[snapshot], 9).unwrap();
+        let bytes = |path: &str| heavy.iter().find(|one| one.path == path.as_bytes()).unwrap().bytes;
+        assert!(bytes("noise") > 1_500_000, "{heavy:?}");
+        assert!(bytes("text") < 100_000, "{heavy:?}");
+        assert!(bytes("noise") + bytes("text") <= garden.store.stored_bytes().unwrap(), "{heavy:?}");
+    }
 }

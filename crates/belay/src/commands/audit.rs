@@ -6,8 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use belay_session::Error;
 use belay_session::event::Event;
-use belay_session::journal::Verdict;
+use belay_session::journal::{Error as JournalError, Verdict};
 use serde_json::json;
 
 use crate::context::Context;
@@ -90,7 +91,14 @@ fn verify(context: &Context<'_>, what: Option<&str>) -> Result<ExitCode> {
     let home = context.home()?;
     let file = what.map(Path::new).filter(|path| path.is_file());
     let verdict = match file {
-        Some(path) => home.verify_bundle(path)?,
+        Some(path) => home.verify_bundle(path).map_err(|error| match error {
+            Error::Journal(JournalError::Form(_)) => {
+                Failure::new(Kind::Usage, format!("{} is no audit bundle", view::path(path)))
+                    .untouched()
+                    .hint("`belay audit export RUN > FILE` makes one")
+            }
+            error => error.into(),
+        })?,
         None => home.verify_journal(&past::find(context, &home, what)?)?,
     };
     if context.ui.json {

@@ -16,7 +16,7 @@ use crate::view;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The run; the latest ephemeral one of this workspace by default
+    /// The run; by default the latest ephemeral one of this workspace that still waits for a review
     #[arg(value_name = "RUN")]
     run: Option<String>,
 
@@ -37,9 +37,14 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     discard(context, &home, &workspace, args.run.as_deref(), args.yes)
 }
 
-/// The ephemeral run that is called so; the latest by default.
+/// The ephemeral run that is called so; by default the latest that goes on or waits for a review, else the latest.
 pub(crate) fn ephemeral(home: &Home, workspace: &Workspace<'_>, run: Option<&str>) -> Result<RunRecord> {
-    let found = home.find_run(run, &|run| run.workspace == workspace.id() && run.confinement.ephemeral);
+    let is_one = |run: &RunRecord| run.workspace == workspace.id() && run.confinement.ephemeral;
+    let waits = |one: &RunRecord| is_one(one) && (one.is_live() || home.is_unreviewed(one));
+    if let Some(waiting) = home.find_run(None, &waits).ok().filter(|_| run.is_none()) {
+        return Ok(waiting);
+    }
+    let found = home.find_run(run, &is_one);
     found.map_err(|error| match error {
         Error::NoRun => Failure::not_found("there was no ephemeral run here yet")
             .untouched()

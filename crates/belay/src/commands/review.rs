@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::store::Change;
-use belay_session::{Choice, Draft, RunRecord, Workspace};
+use belay_session::store::{Change, merge_lines};
+use belay_session::{Choice, Draft, Error, Home, RunRecord, Workspace};
 use serde_json::{Value, json};
 
 use crate::bring::{bring, carry_out, within, write_plan};
@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     patch: bool,
 
-    /// The run; the latest ephemeral one of this workspace by default
+    /// The run; by default the latest ephemeral one of this workspace that still waits for a review
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
 
@@ -77,8 +77,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if args.none {
         return discard::discard(context, &home, &workspace, args.run.as_deref(), args.how.yes);
     }
-    let record = discard::ephemeral(&home, &workspace, args.run.as_deref())?;
-    let draft = draft(context, &workspace, &record, &args)?;
+    let (record, draft) = candidate(context, &home, &workspace, &args)?;
+    let is_all = args.paths.is_empty() && draft.uncaptured.is_empty() && !args.how.dry_run;
     let wants = args.apply || args.all;
     if wants && !args.how.dry_run && record.is_live() {
         context.ui.warn(format_args!("{} goes on, and may see what is applied beneath what it wrote", record.id));
@@ -88,7 +88,12 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return bring(context, &workspace, &draft, &choices, &args.how);
     }
     if wants {
-        return bring(context, &workspace, &draft, &HashMap::new(), &args.how);
+        let code = bring(context, &workspace, &draft, &HashMap::new(), &args.how)?;
+        // What could not be merged lies beside.
+        if is_all && (code == ExitCode::SUCCESS || !draft.conflicts.is_empty()) {
+            done_with(context, &workspace, &record)?;
+        }
+        return Ok(code);
     }
     if context.ui.is_interactive() && !args.how.dry_run && !args.patch && !draft.changes.is_empty() {
         let choices = choose(context, &workspace, &draft)?;
@@ -96,14 +101,46 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             context.ui.say("Nothing was applied.");
             return Ok(ExitCode::SUCCESS);
         }
-        return carry_out(context, &workspace, &draft, &choices, &args.how);
+        let code = carry_out(context, &workspace, &draft, &choices, &args.how)?;
+        if is_all && choices.is_empty() && code == ExitCode::SUCCESS {
+            done_with(context, &workspace, &record)?;
+        }
+        return Ok(code);
     }
     show(context, &workspace, &record, &draft, args.patch)
 }
 
+/// The run that was asked for, or the newest of which something was neither applied nor discarded; and what applying it
+/// would do.
+fn candidate(context: &Context<'_>, home: &Home, workspace: &Workspace<'_>, args: &Args) -> Result<(RunRecord, Draft)> {
+    loop {
+        let record = discard::ephemeral(home, workspace, args.run.as_deref())?;
+        let draft = draft(context, workspace, &record, args)?;
+        let is_blank = draft.changes.is_empty() && draft.conflicts.is_empty() && draft.uncaptured.is_empty();
+        let names_none = args.run.is_none() && args.paths.is_empty() && args.apply_hunk.is_empty();
+        if !is_blank || !names_none || !home.is_unreviewed(&record) {
+            return Ok((record, draft));
+        }
+        // It was applied in parts, or the workspace came to the same by itself.
+        workspace.note_reviewed(&record)?;
+    }
+}
+
+/// Notes that all of it was applied, and says what waits beside it.
+fn done_with(context: &Context<'_>, workspace: &Workspace<'_>, record: &RunRecord) -> Result<()> {
+    workspace.note_reviewed(record)?;
+    if let Some(next) = workspace.unreviewed()?.pop() {
+        context.ui.hint(format_args!("{} wrote something that waits, too: `belay review` shows it", next.id));
+    }
+    Ok(())
+}
+
 fn draft(context: &Context<'_>, workspace: &Workspace<'_>, record: &RunRecord, args: &Args) -> Result<Draft> {
     let meter = context.ui.meter("Looking");
-    let written = workspace.written(record, context.work(&meter))?;
+    let written = match workspace.written(record, context.work(&meter)) {
+        Err(Error::NothingTo(_)) => return Err(nothing_of(workspace, record)?),
+        written => written?,
+    };
     let mut wanted = context.all_beneath(workspace, &args.paths)?;
     for one in &args.apply_hunk {
         let (path, _) = split(one)?;
@@ -115,6 +152,15 @@ fn draft(context: &Context<'_>, workspace: &Workspace<'_>, record: &RunRecord, a
     }
     let incoming = workspace.incoming_of(record, &written, wanted)?;
     Ok(workspace.draft(incoming, context.work(&meter))?)
+}
+
+/// Why there is nothing to review, and where it went if it was discarded.
+fn nothing_of(workspace: &Workspace<'_>, record: &RunRecord) -> Result<Failure> {
+    let Some(snapshot) = workspace.written_before(record)? else {
+        return Ok(Failure::not_found(format!("{} wrote nothing that could be reviewed", record.id)).untouched());
+    };
+    let failure = Failure::not_found(format!("what {} wrote was discarded", record.id)).untouched();
+    Ok(failure.hint(format!("it is still in {0}: `belay ls {0}`, `belay rollback {0} PATH`", snapshot.id)))
 }
 
 /// `PATH:N,M` as it was typed.
@@ -139,10 +185,18 @@ fn by_number(
         numbers.entry(context.beneath(workspace, path.as_ref())?).or_default().extend(some);
     }
     let mut choices = HashMap::new();
+    for conflict in &draft.conflicts {
+        let Some(versions) = workspace.versions(draft, &conflict.path)? else { continue };
+        let Some(numbers) = numbers.remove(&conflict.path) else { continue };
+        if let Some(bytes) = hunks_beside(&conflict.path, versions, &numbers)? {
+            choices.insert(conflict.path.clone(), Choice::Content(bytes));
+            choices.extend(conflict.beside.clone().map(|beside| (beside, Choice::Leave)));
+        }
+    }
     for change in &draft.changes {
         let is_beside = draft.conflicts.iter().any(|conflict| conflict.beside.as_ref() == Some(&change.path));
         match numbers.remove(&change.path) {
-            Some(numbers) => choices.extend(hunks_of(workspace, draft, change, numbers)?),
+            Some(numbers) => choices.extend(hunks_of(workspace, draft, change, &numbers)?),
             // The other version of what cannot be merged comes with the file that was asked for.
             None if is_beside || is_directory(change) => {}
             None => drop(choices.insert(change.path.clone(), Choice::Leave)),
@@ -168,7 +222,7 @@ fn hunks_of(
     workspace: &Workspace<'_>,
     draft: &Draft,
     change: &Change,
-    numbers: Vec<usize>,
+    numbers: &[usize],
 ) -> Result<Option<(Vec<u8>, Choice)>> {
     let path = view::relative(&change.path);
     let Some([before, after]) = workspace.texts(draft, &change.path)? else {
@@ -176,6 +230,26 @@ fn hunks_of(
         return Err(failure.hint(format!("`belay review --apply {path}` applies it as a whole")));
     };
     let hunks = Hunks::of(&before, &after);
+    let fates = fates(&path, &hunks, numbers)?;
+    let is_partial = fates.contains(&Fate::Left);
+    Ok(is_partial.then(|| (change.path.clone(), Choice::Content(hunks.with(&fates)))))
+}
+
+/// What a file that changed on both sides becomes with these hunks of what was written; none if one of them meets a change
+/// that was made here.
+fn hunks_beside(path: &[u8], [base, now, theirs]: [Vec<u8>; 3], numbers: &[usize]) -> Result<Option<Vec<u8>>> {
+    let path = view::relative(path);
+    let hunks = Hunks::of(&base, &theirs);
+    let fates = fates(&path, &hunks, numbers)?;
+    let merged = merge_lines(&base, &now, &hunks.with(&fates));
+    if merged.as_ref() == Some(&now) {
+        return Err(Failure::not_found(format!("the workspace already has these hunks of {path}")).untouched());
+    }
+    Ok(merged)
+}
+
+/// The hunks of these numbers are taken, and no others.
+fn fates(path: &str, hunks: &Hunks, numbers: &[usize]) -> Result<Vec<Fate>> {
     let groups = hunks.groups();
     let mut fates = vec![Fate::Left; hunks.runs()];
     for number in numbers {
@@ -185,8 +259,7 @@ fn hunks_of(
         })?;
         fates[group.clone()].fill(Fate::Taken);
     }
-    let is_partial = fates.contains(&Fate::Left);
-    Ok(is_partial.then(|| (change.path.clone(), Choice::Content(hunks.with(&fates)))))
+    Ok(fates)
 }
 
 fn show(
@@ -219,20 +292,40 @@ fn show(
     }
     let mut out = context.ui.paged();
     write_plan(&mut out, workspace, draft, usize::MAX)?;
-    for change in draft.changes.iter().filter(|_| patch) {
-        let Some([before, after]) = workspace.texts(draft, &change.path)? else { continue };
-        let hunks = Hunks::of(&before, &after);
-        for (at, group) in hunks.groups().iter().enumerate() {
-            let heading = style::HEADING;
-            writeln!(out, "{heading}{}:{}{heading:#}", view::relative(&change.path), at + 1)?;
-            hunks.write(&mut out, group)?;
-        }
+    if patch {
+        write_hunks(&mut out, workspace, draft)?;
     }
     out.finish()?;
     if !draft.changes.is_empty() {
-        context.ui.say("Nothing was changed; --apply applies it, --patch shows every hunk.");
+        let more = if patch { "--apply-hunk PATH:N a part of it" } else { "--patch shows every hunk" };
+        context.ui.say(format_args!("Nothing was changed; --apply applies it, {more}."));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes every hunk with the number by which it is applied; of a file that stays, the hunks of what was written.
+fn write_hunks(out: &mut dyn Write, workspace: &Workspace<'_>, draft: &Draft) -> Result<()> {
+    let mut write = |path: &[u8], before: &[u8], after: &[u8]| -> Result<()> {
+        let hunks = Hunks::of(before, after);
+        for (at, group) in hunks.groups().iter().enumerate() {
+            let heading = style::HEADING;
+            writeln!(out, "{heading}{}:{}{heading:#}", view::relative(path), at + 1)?;
+            hunks.write(out, group)?;
+        }
+        Ok(())
+    };
+    let is_beside = |path: &[u8]| draft.conflicts.iter().any(|one| one.beside.as_deref() == Some(path));
+    for change in draft.changes.iter().filter(|change| !is_beside(&change.path)) {
+        if let Some([before, after]) = workspace.texts(draft, &change.path)? {
+            write(&change.path, &before, &after)?;
+        }
+    }
+    for conflict in &draft.conflicts {
+        if let Some([base, _, theirs]) = workspace.versions(draft, &conflict.path)? {
+            write(&conflict.path, &base, &theirs)?;
+        }
+    }
+    Ok(())
 }
 
 fn marked_json(change: &Change) -> Value {

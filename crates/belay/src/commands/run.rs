@@ -17,13 +17,13 @@ use belay_session::{parse_size, parse_span};
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::relay::{Endings, News, Outcome, Screen, relay, stop_on_signals};
-use crate::{profiles, summary, view};
+use crate::{past, profiles, summary, view};
 
 /// Run a command, and keep the way back
 ///
 /// Takes a snapshot, then runs CMD and records every command that it starts and every file that changes, with
 /// snapshots at the right moments. Interactive programs keep their terminal. When it has ended, belay says what changed
-/// and how to take it back; the exit code is CMD's.
+/// and how to take it back; the exit code is CMD's. What CMD leaves running in the background of a jail is ended with it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -335,7 +335,8 @@ fn never_began(farewell: &Farewell) -> Result<ExitCode> {
     if let Some(errno) = farewell.unexecuted {
         let error = std::io::Error::from_raw_os_error(errno);
         let name = words.first().cloned().unwrap_or_default();
-        return Err(Failure::system(format!("{name} cannot be executed"), &error).untouched());
+        let failure = Failure::system(format!("{name} cannot be executed"), &error).untouched();
+        return Err(farewell.denied.iter().fold(failure, |failure, one| failure.hint(past::hidden(one))));
     }
     let why = farewell.run.because.clone().unwrap_or_else(|| "nobody knows why".to_owned());
     if farewell.interrupted {

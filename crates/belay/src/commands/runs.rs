@@ -82,7 +82,7 @@ fn row(home: &Home, run: &RunRecord, now: Timestamp) -> Vec<Cell> {
         Cell::new(past::end(run.ended), if failed { style::BAD } else { style::GOOD }),
         duration.into(),
         quantity::grouped(changes(home, run)).into(),
-        state(run),
+        state(home, run),
     ]
 }
 
@@ -105,9 +105,10 @@ pub(crate) fn duration(run: &RunRecord, now: Timestamp) -> Option<Duration> {
 }
 
 /// How far the run is, as a cell.
-fn state(run: &RunRecord) -> Cell {
+fn state(home: &Home, run: &RunRecord) -> Cell {
     match run.state {
         _ if run.is_live() => Cell::new("running", style::CAUTION),
+        RunState::Ended if home.is_unreviewed(run) => Cell::new("to review", style::CAUTION),
         RunState::Ended => run.because.clone().unwrap_or_else(|| "ended".to_owned()).into(),
         RunState::Failed => Cell::new("failed", style::BAD),
         RunState::Created | RunState::Running | RunState::Lost => Cell::new("controller lost", style::BAD),
@@ -129,6 +130,7 @@ pub(crate) fn to_json(home: &Home, run: &RunRecord) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.insert("live".to_owned(), run.is_live().into());
         object.insert("exit_code".to_owned(), json!(run.exit_code()));
+        object.insert("unreviewed".to_owned(), home.is_unreviewed(run).into());
         object.insert("changes".to_owned(), changes(home, run).into());
         object.insert("directory".to_owned(), home.run_dir(&run.id).to_string_lossy().into());
     }

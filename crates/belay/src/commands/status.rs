@@ -49,9 +49,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let mut runs = home.open_runs(workspace.id())?;
     runs.retain(RunRecord::is_live);
     let outlived = workspace.outlived_runs()?;
+    let unreviewed = workspace.unreviewed()?;
     if context.ui.json {
         let mut value = to_json(&workspace, &status);
         value["runs"] = json!(runs);
+        value["unreviewed"] = unreviewed.iter().map(|run| run.id.as_str()).collect();
         value["outlived"] = outlived.iter().map(outlived_json).collect();
         let streamed = Streamed::new(value).list("changed", || listed(&status.changes));
         context.ui.print_json(&streamed.list("uncaptured", || listed(&status.uncaptured)))?;
@@ -70,6 +72,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let lines_max = if args.all { usize::MAX } else { LINES_MAX };
     write(&mut out, &workspace, context.fork(), &status, lines_max)?;
     write_runs(&mut out, &home, &runs)?;
+    write_unreviewed(&mut out, &unreviewed)?;
     write_outlived(&mut out, &outlived)?;
     write_uncaptured(&mut out, &status.uncaptured, lines_max)?;
     write_unguarded(&mut out, &status)?;
@@ -172,6 +175,20 @@ fn write_troubles(out: &mut Out, home: &Home, run: &RunRecord, protection: &Prot
             }
             _ => {}
         }
+    }
+    Ok(())
+}
+
+/// Ephemeral runs of which something was neither applied nor discarded, the newest first.
+fn write_unreviewed(out: &mut Out, unreviewed: &[RunRecord]) -> Result<()> {
+    for run in unreviewed.iter().rev().take(LINES_MAX) {
+        let paths = run.totals.paths.unwrap_or(run.totals.changes);
+        let wait = if paths == 1 { "waits" } else { "wait" };
+        let how = format!("belay review --run {}", run.id);
+        heading(out, "To review", &format!("{} of {} {wait}: {how}", count(paths, "path"), run.id))?;
+    }
+    if let Some(more) = unreviewed.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
+        writeln!(out, "  … and {}; `belay runs` names them", quantity::more(more as u64, "run"))?;
     }
     Ok(())
 }

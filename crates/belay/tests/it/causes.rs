@@ -91,7 +91,7 @@ fn what_others_changed_since_is_named_in_the_plan() {
     let newer: Vec<&Value> = plan["newer"].as_array().unwrap().iter().map(|edit| &edit["path"]).collect();
     assert_eq!(newer, ["made"]);
     let ran = world.belay(&["rollback", "--dry-run"]);
-    assert!(ran.stdout.contains("newer: made was changed later by somebody outside the run"), "{ran}");
+    assert!(ran.stdout.contains("newer: made was changed later by somebody outside of any run"), "{ran}");
 }
 
 #[test]
@@ -213,4 +213,14 @@ fn a_repository_that_a_command_removed_comes_back_or_the_way_to_have_it_is_named
         assert_eq!(world.read(".git/refs/heads/main"), head, "{undone}");
         assert!(!undone.stderr.contains("use git"), "{undone}");
     }
+}
+
+#[test]
+fn a_hint_names_only_what_the_snapshot_holds() {
+    let mut world = World::new();
+    world.workspace.file("src/b", "b\n");
+    world.ok(&["run", "-q", "--", "sh", "-c", "mv src lib; sleep .3; echo m >> lib/b"]);
+    let undone = world.belay(&["undo", "--command", "2", "-y"]);
+    assert!(!undone.stderr.contains("belay restore"), "lib/b was not there before: {undone}");
+    assert!(undone.stderr.contains("`rm -r lib/b`"), "{undone}");
 }

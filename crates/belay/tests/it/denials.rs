@@ -43,6 +43,29 @@ fn denied(world: &mut World) -> Vec<(String, Value, String)> {
 }
 
 #[test]
+fn a_program_that_is_hidden_is_told_with_the_rule_that_shows_it() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = world();
+    let base = world.workspace.base().to_owned();
+    let tool = base.join("bin/tool").display().to_string();
+    std::os::unix::fs::symlink(&tool, world.workspace.join("linked")).expect("a link");
+    world.workspace.file("script", format!("#!{tool} -x\n")).mode("script", 0o755).file("broken", "#!/no/such\n");
+    world.workspace.mode("broken", 0o755);
+    for program in ["./linked", "./script", &tool] {
+        let ran = world.belay(&["run", "--isolation", "jail", "--", program]);
+        assert_eq!(ran.code, 127, "{ran}");
+        let raw = ran.stderr.replace('\n', " ");
+        assert!(raw.contains("hidden in the jail") && raw.contains("--ro") && raw.contains("bin/tool"), "{ran}");
+        let ran = world.belay(&["run", "--isolation", "jail", "--ro", &tool, "--", program]);
+        assert_eq!(ran.code, 0, "{ran}");
+    }
+    let broken = world.belay(&["run", "--isolation", "jail", "--", "./broken"]);
+    assert!(broken.code == 127 && !broken.stderr.contains("hidden in the jail"), "{broken}");
+}
+
+#[test]
 fn a_refused_path_is_told_with_its_command_and_the_narrowest_rule() {
     if !has_namespaces() {
         return;

@@ -267,3 +267,19 @@ fn a_repository_that_is_gone_is_one_line_unless_each_file_is_asked_for() {
     assert_eq!(world.ok(&["diff", "--name-only", "--all"]), ".git/HEAD\n.git/objects/aa/bb\na.txt\n");
     assert_eq!(world.ok(&["diff", "--name-only", "--", ".git/HEAD"]), ".git/HEAD\n");
 }
+
+#[test]
+fn what_is_no_text_is_not_shown_as_lines() {
+    let mut world = World::new();
+    world.workspace.file(".git/objects/ab/ef", "older");
+    world.snapshot();
+    world.workspace.file(".git/objects/ab/cd", "by chance a line\n").file("packed", b"x\x01\xff\x9c\x02\n");
+    world.workspace.file("latin", b"gr\xfc\xdfe\n").file("colours", "\x1b[1m\u{fc}\n");
+    let ran = world.belay(&["diff"]);
+    for path in [".git/objects/ab/cd", "packed"] {
+        assert!(ran.stdout.contains(&format!("Binary files /dev/null and b/{path} differ")), "{ran}");
+    }
+    for path in ["latin", "colours"] {
+        assert!(ran.stdout.contains(&format!("+++ b/{path}")), "{ran}");
+    }
+}

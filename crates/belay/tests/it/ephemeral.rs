@@ -61,6 +61,75 @@ fn a_part_can_be_applied_and_newer_work_of_others_stays() {
 }
 
 #[test]
+fn a_hunk_is_applied_beside_an_edit_of_another_one() {
+    if !has_namespaces() {
+        return;
+    }
+    let lines = |changed: &[(usize, &str)]| -> String {
+        let line = |at: usize| {
+            changed.iter().find(|(known, _)| *known == at).map_or(at.to_string(), |(_, new)| (*new).to_owned())
+        };
+        (1..=30).map(|at| line(at) + "\n").collect()
+    };
+    let mut world = World::new();
+    world.workspace.file("f", lines(&[]));
+    world.ok(&["run", "-q", "--ephemeral", "--", "sed", "-i", "-e", "s/^3$/T/", "-e", "s/^25$/TF/", "f"]);
+    world.workspace.file("f", lines(&[(3, "mine")]));
+    let shown = world.belay(&["review", "--patch"]);
+    assert!(shown.stdout.contains("f:1\n") && shown.stdout.contains("f:2\n"), "{shown}");
+    assert!(!shown.stdout.contains("--patch") && !shown.stderr.contains("--patch"), "{shown}");
+    let unknown = world.belay(&["review", "--apply-hunk", "f:9", "-y"]);
+    assert_eq!(unknown.code, 3, "{unknown}");
+    assert!(unknown.stderr.contains("f has no hunk 9; its hunks are numbered to 2"), "{unknown}");
+    world.ok(&["review", "--apply-hunk", "f:2", "-y"]);
+    assert_eq!(world.read("f"), lines(&[(3, "mine"), (25, "TF")]));
+    let again = world.belay(&["review", "--apply-hunk", "f:2", "-y"]);
+    assert!(again.code == 3 && again.stderr.contains("already has these hunks"), "{again}");
+    let count = |world: &World| std::fs::read_dir(world.workspace.path()).unwrap().count();
+    assert_eq!(count(&world), 1, "nothing is put beside a file of which everything that was wanted is applied");
+    for _ in 0..3 {
+        let met = world.belay(&["review", "--apply-hunk", "f:1", "-y"]);
+        assert!(met.stderr.contains("both changed the same place") && met.stderr.contains("f.run-"), "{met}");
+        assert_eq!(count(&world), 2, "the other version lies there once: {met}");
+    }
+    assert_eq!(world.read("f"), lines(&[(3, "mine"), (25, "TF")]));
+}
+
+#[test]
+fn a_review_goes_on_with_what_an_earlier_run_wrote() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "1");
+    for name in ["first", "second"] {
+        world.ok(&["run", "-q", "--ephemeral", "--", "touch", name]);
+    }
+    let waiting = |world: &mut World| world.json(&["status"])["unreviewed"].as_array().unwrap().len();
+    assert_eq!(waiting(&mut world), 2);
+    let applied = world.belay(&["review", "--all", "-y"]);
+    assert!(world.has("second") && !world.has("first"), "{applied}");
+    assert!(applied.stderr.contains("waits, too"), "{applied}");
+    assert_eq!(waiting(&mut world), 1);
+    let (status, runs) = (world.belay(&["status"]), world.belay(&["runs"]));
+    assert!(status.stdout.contains("To review  1 path of run_"), "{status}");
+    assert_eq!(runs.stdout.matches("to review").count(), 1, "{runs}");
+
+    let shown = world.belay(&["review"]);
+    assert!(shown.stdout.contains("first") && !shown.stdout.contains("second"), "{shown}");
+    world.ok(&["undo", "-y"]);
+    assert_eq!(waiting(&mut world), 2, "what was undone waits again");
+    world.ok(&["review", "--apply", "second", "-y"]);
+    let shown = world.belay(&["review"]);
+    assert!(shown.stdout.contains("first"), "what was applied in parts is done with, too: {shown}");
+    world.ok(&["review", "--all", "-y"]);
+    assert!(world.has("first"));
+    assert_eq!(waiting(&mut world), 0);
+    assert!(!world.belay(&["status"]).stdout.contains("To review"));
+    assert!(world.belay(&["review"]).stdout.contains("Nothing to do"));
+}
+
+#[test]
 fn what_is_discarded_is_gone_but_captured() {
     if !has_namespaces() {
         return;
@@ -76,7 +145,8 @@ fn what_is_discarded_is_gone_but_captured() {
     let discarded = world.json(&["discard", "-y"]);
     let snapshot = discarded["snapshot"].as_str().expect("it was captured").to_owned();
     assert_eq!(world.read("code"), "before");
-    assert_eq!(world.belay(&["review"]).code, 3);
+    let gone = world.belay(&["review"]);
+    assert!(gone.code == 3 && gone.stderr.contains("was discarded") && gone.stderr.contains("still in"), "{gone}");
     world.ok(&["rollback", "-y", &snapshot, "code"]);
     assert_eq!(world.read("code"), "after\n");
     assert_eq!(world.belay(&["verify", "--deep"]).code, 0);

@@ -465,3 +465,12 @@ fn what_git_did_in_a_fork_is_no_noise_and_its_commits_can_be_had() {
     git(&root, &format!("fetch -q {} main", to.display()));
     assert_eq!(git(&root, "log -1 --format=%s FETCH_HEAD"), "second\n");
 }
+
+#[test]
+fn the_summary_of_a_run_in_a_fork_names_its_command() {
+    let Some(mut world) = world() else { return };
+    world.ok(&["fork", "al"]);
+    let ran = world.belay(&["run", "--fork", "al", "--", "sh", "-c", "echo z > z; rm gone"]);
+    let named = "2  #1 sh -c 'echo z > z; rm gone' (by the run as a whole)";
+    assert!(ran.code == 0 && ran.stderr.contains(named), "{ran}");
+}

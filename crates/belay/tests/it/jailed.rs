@@ -386,3 +386,17 @@ fn every_decision_names_its_rule() {
     assert_eq!(why["decision"], "hidden");
     assert_eq!(why["instead"], serde_json::Value::Null);
 }
+
+#[test]
+fn what_a_command_leaves_running_is_ended_and_named() {
+    if !has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    let ran =
+        world.belay(&["run", "--isolation", "jail", "--", "sh", "-c", "nohup sleep 302 & sleep 303 & echo started"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "started\n"), "{ran}");
+    assert!(ran.stderr.contains("2 processes that it left were ended with the run: sleep 30"), "{ran}");
+    let ran = world.belay(&["run", "--isolation", "jail", "--", "sh", "-c", "sleep 0.01 & echo started"]);
+    assert!(!ran.stderr.contains("ended with the run"), "{ran}");
+}

@@ -31,6 +31,8 @@ fn a_watch_records_changes_and_is_ended_by_stop() {
     assert!(run["totals"]["changes"].as_u64() >= Some(2), "{run}");
     let none = world.belay(&["watch", "--list"]);
     assert!(none.stdout.is_empty() && none.stderr.contains("No watch goes on."), "{none}");
+    let plan = world.belay(&["rollback", "-n", "@pre-run"]);
+    assert!(!plan.stdout.contains("newer:"), "it happened during the watch: {plan}");
     world.ok(&["rollback", "-y", "@pre-run"]);
     assert!(world.has("a") && !world.has("b"));
 }

@@ -155,6 +155,20 @@ fn what_there_never_was_is_told_as_that() {
 }
 
 #[test]
+fn what_is_no_bundle_and_a_home_that_cannot_be_are_called_so() {
+    let mut world = World::new();
+    world.workspace.file("garbage", b"\xff\xfe\x00\x01").file("text", "no bundle\n");
+    for file in ["garbage", "text"] {
+        let ran = world.belay(&["audit", "verify", file]);
+        assert!(ran.code == 2 && ran.stderr.contains(&format!("error: {file} is no audit bundle")), "{ran}");
+    }
+    let mut command = world.command(&["status"]);
+    command.env("BELAY_HOME", "/proc/nope");
+    let ran = world.ran(command);
+    assert!(ran.stderr.contains("cannot open /proc/nope") && ran.stderr.contains("BELAY_HOME"), "{ran}");
+}
+
+#[test]
 fn a_noun_alone_lists() {
     let mut world = World::new();
     assert_eq!(world.ok(&["config"]), world.ok(&["config", "list"]));
