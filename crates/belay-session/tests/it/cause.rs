@@ -369,3 +369,65 @@ fn what_vanished_while_a_command_ran_is_named_if_nothing_is_known_to_be_its_own(
     let Error::NothingChanged { before: Some(found), removed, .. } = error else { panic!("{error:?}") };
     assert_eq!((found, removed), (before.id, vec![b"d".to_vec(), b"e".to_vec()]));
 }
+
+#[test]
+fn what_another_command_moved_into_a_directory_of_the_step_stays() {
+    let bed = Bed::new();
+    bed.ws.file("lib/f1", "precious").file("lib/deep/f2", "precious");
+    let mut past = Past::new(&bed);
+    let made = past.exec(Some(1), "mkdir src");
+    past.mkdir(made, "src");
+    past.write(Some(made), "src/own", "o");
+    past.exit(made);
+    let moved = past.exec(Some(1), "mv lib src/lib");
+    past.move_dir(moved, "lib", "src/lib");
+    past.exit(moved);
+    past.snap(Kind::Auto, None);
+    revert(&bed, &command(made));
+    assert_eq!([bed.text("src/lib/f1"), bed.text("src/lib/deep/f2")], ["precious", "precious"]);
+    assert!(!bed.ws.join("src/own").exists() && !bed.ws.join("lib").exists());
+}
+
+#[test]
+fn nested_moves_of_two_commands_are_taken_back_one_by_one() {
+    let prepare = || {
+        let bed = Bed::new();
+        bed.ws.file("lib/f", "f").file("pkg/p", "p").file("pkg/sub/s", "s");
+        let mut past = Past::new(&bed);
+        let first = past.exec(Some(1), "mv pkg src");
+        past.move_dir(first, "pkg", "src");
+        past.exit(first);
+        let second = past.exec(Some(1), "mv lib src; mv src/sub away");
+        past.move_dir(second, "lib", "src/lib");
+        past.move_dir(second, "src/sub", "away");
+        past.exit(second);
+        past.snap(Kind::Auto, None);
+        drop(past);
+        (bed, first, second)
+    };
+    let (bed, first, _) = prepare();
+    assert_eq!(conflicts(&revert(&bed, &command(first)).conflicts), []);
+    assert_eq!([bed.text("pkg/p"), bed.text("src/lib/f"), bed.text("away/s")], ["p", "f", "s"]);
+    assert!(!bed.ws.join("src/p").exists() && !bed.ws.join("lib").exists());
+    assert!(!bed.ws.join("pkg/sub").exists(), "the other command moved it away");
+    let (bed, _, second) = prepare();
+    revert(&bed, &command(second));
+    assert_eq!([bed.text("lib/f"), bed.text("src/p")], ["f", "p"]);
+    assert!(!bed.ws.join("src/lib").exists());
+}
+
+#[test]
+fn what_a_command_changed_in_a_directory_that_another_moved_is_listed_and_stays() {
+    let bed = Bed::new();
+    bed.ws.file("old/x", "1");
+    let mut past = Past::new(&bed);
+    let moved = past.exec(Some(1), "mv old new");
+    past.move_dir(moved, "old", "new");
+    past.exit(moved);
+    let edit = past.run("edit", &[("new/x", "2"), ("new/own", "o")]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(edit));
+    assert_eq!(conflicts(&reverted.conflicts), [("new/x".into(), Clash::Doubtful, None)]);
+    assert_eq!(bed.text("new/x"), "2");
+    assert!(!bed.ws.join("new/own").exists());
+}
