@@ -431,3 +431,34 @@ fn what_a_command_changed_in_a_directory_that_another_moved_is_listed_and_stays(
     assert_eq!(bed.text("new/x"), "2");
     assert!(!bed.ws.join("new/own").exists());
 }
+
+#[test]
+fn what_was_changed_while_a_snapshot_was_taken_is_not_taken_for_being_in_it() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1\n2\n3\n4\n5\n").file("b", "1");
+    let mut past = Past::new(&bed);
+    let early = past.exec(Some(1), "sed -i s/1/B/ a");
+    // The capture had gone by already when the command wrote.
+    past.slow_snap(|| past.change(Some(early), Action::Modified, "a"));
+    bed.ws.file("a", "B\n2\n3\n4\n5\n");
+    past.exit(early);
+    let late = past.run("sed -i s/5/C/ a", &[("a", "B\n2\n3\n4\nC\n"), ("b", "2")]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(late));
+    let beside = format!("a.before-command-{late}");
+    assert_eq!(conflicts(&reverted.conflicts), [("a".into(), Clash::Doubtful, Some(beside))]);
+    assert_eq!([bed.text("a"), bed.text("b")], ["B\n2\n3\n4\nC\n", "1"]);
+}
+
+#[test]
+fn a_turn_leaves_what_somebody_outside_changed_while_its_snapshot_was_taken() {
+    let bed = Bed::new();
+    bed.ws.file("human", "1").file("a", "1");
+    let mut past = Past::new(&bed);
+    let turn = past.slow_snap(|| past.change(None, Action::Modified, "human"));
+    bed.ws.file("human", "2");
+    past.run("edit", &[("a", "2")]);
+    past.snap(Kind::Auto, None);
+    revert(&bed, &from(&turn.id));
+    assert_eq!([bed.text("human"), bed.text("a")], ["2", "1"]);
+}
