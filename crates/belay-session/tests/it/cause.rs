@@ -462,3 +462,21 @@ fn a_turn_leaves_what_somebody_outside_changed_while_its_snapshot_was_taken() {
     revert(&bed, &from(&turn.id));
     assert_eq!([bed.text("human"), bed.text("a")], ["2", "1"]);
 }
+
+#[test]
+fn what_others_put_into_a_directory_that_took_the_place_of_a_file_stays() {
+    let bed = Bed::new();
+    bed.ws.file("f", "orig");
+    let mut past = Past::new(&bed);
+    let retyped = past.exec(Some(1), "python");
+    past.remove(Some(retyped), "f");
+    past.mkdir(retyped, "f");
+    past.write(Some(retyped), "f/in", "1");
+    past.exit(retyped);
+    past.run("cp keep f/later", &[("f/later", "precious")]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(retyped));
+    let beside = format!("f.before-command-{retyped}");
+    assert_eq!(conflicts(&reverted.conflicts), [("f".into(), Clash::Doubtful, Some(beside.clone()))]);
+    assert_eq!([bed.text("f/later"), bed.text(&beside)], ["precious", "orig"]);
+}
