@@ -37,6 +37,8 @@ pub(super) struct Paths {
     moved: HashMap<Vec<u8>, Vec<u8>>,
     /// What was not only removed.
     written: HashSet<Vec<u8>>,
+    /// Files that were changed themselves, and not only their names.
+    filled: HashSet<Vec<u8>>,
 }
 
 impl Paths {
@@ -52,11 +54,22 @@ impl Paths {
             if change.action != Action::Deleted {
                 self.written.insert(path.to_vec());
             }
+            if !change.dir && !matches!(change.action, Action::Deleted | Action::Renamed) {
+                self.filled.insert(path.to_vec());
+            }
             self.exact.insert(path.to_vec());
         }
         if let Some(to) = change.to.as_ref().filter(|_| change.dir) {
             self.moved.insert(change.path.bytes().to_vec(), to.bytes().to_vec());
             self.moved.insert(to.bytes().to_vec(), change.path.bytes().to_vec());
+        }
+    }
+
+    /// Has what was done to a file by one of its names be done by all of them.
+    fn join(&mut self, names: &[Vec<u8>]) {
+        if names.iter().any(|name| self.filled.contains(name)) {
+            self.exact.extend(names.iter().cloned());
+            self.written.extend(names.iter().cloned());
         }
     }
 
@@ -135,6 +148,12 @@ impl Touched {
     ) -> Touched {
         let (others, mine) = sort(changes, is_outside);
         Touched::Told(Box::new(Told { mine, others, later: Paths::default(), has_rest: true }))
+    }
+
+    /// Has whoever touched a file by one of its names have touched all of them.
+    pub(super) fn join(&mut self, names: &[Vec<u8>]) {
+        let Touched::Told(told) = self else { return };
+        [&mut told.mine, &mut told.others, &mut told.later].into_iter().for_each(|paths| paths.join(names));
     }
 
     /// Whether the path is the step's: nobody else came nearer to it.

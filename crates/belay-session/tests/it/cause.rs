@@ -480,3 +480,59 @@ fn what_others_put_into_a_directory_that_took_the_place_of_a_file_stays() {
     assert_eq!(conflicts(&reverted.conflicts), [("f".into(), Clash::Doubtful, Some(beside.clone()))]);
     assert_eq!([bed.text("f/later"), bed.text(&beside)], ["precious", "orig"]);
 }
+
+fn inode(bed: &Bed, path: &str) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(bed.ws.join(path)).unwrap())
+}
+
+/// Writes into the file itself, whatever else it is called.
+fn write_through(past: &Past<'_>, bed: &Bed, command: Option<u64>, path: &str, text: &str) {
+    std::fs::write(bed.ws.join(path), text).unwrap();
+    past.change(command, Action::Modified, path);
+}
+
+#[test]
+fn all_names_of_a_file_go_back_together_and_it_stays_one_file() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    std::fs::hard_link(bed.ws.join("a"), bed.ws.join("b")).unwrap();
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "tee a");
+    write_through(&past, &bed, Some(bad), "a", "X\n2\n3\n4\n5\n");
+    past.exit(bad);
+    past.snap(Kind::Auto, None);
+    assert_eq!(conflicts(&revert(&bed, &command(bad)).conflicts), []);
+    assert_eq!([bed.text("a"), bed.text("b")], [LINES, LINES]);
+    assert_eq!(inode(&bed, "a"), inode(&bed, "b"));
+    bed.rewind(Goal::Undo).unwrap();
+    // What came later through the other name, and a name that came later, belong to it as well.
+    let later = past.exec(Some(1), "tee b");
+    write_through(&past, &bed, Some(later), "b", "X\n2\n3\n4\nfive\n");
+    past.exit(later);
+    std::fs::hard_link(bed.ws.join("a"), bed.ws.join("c")).unwrap();
+    assert_eq!(conflicts(&revert(&bed, &command(bad)).conflicts), []);
+    assert_eq!(["a", "b", "c"].map(|path| bed.text(path)), ["1\n2\n3\n4\nfive\n"; 3]);
+    assert_eq!(["a", "b", "c"].map(|path| inode(&bed, path)), [inode(&bed, "a"); 3]);
+}
+
+#[test]
+fn what_two_commands_did_to_one_file_by_different_names_is_not_told_apart() {
+    let bed = Bed::new();
+    bed.ws.file("a", "old");
+    std::fs::hard_link(bed.ws.join("a"), bed.ws.join("b")).unwrap();
+    let mut past = Past::new(&bed);
+    let write = past.exec(Some(1), "tee a");
+    write_through(&past, &bed, Some(write), "a", "new");
+    past.exit(write);
+    let mode = past.exec(Some(1), "chmod 600 b");
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(bed.ws.join("b"), closed).unwrap();
+    past.change(Some(mode), Action::Modified, "b");
+    past.exit(mode);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(mode));
+    let clashes: Vec<_> = conflicts(&reverted.conflicts).into_iter().map(|(path, clash, _)| (path, clash)).collect();
+    assert_eq!(clashes, [("a".into(), Clash::Doubtful), ("b".into(), Clash::Doubtful)]);
+    assert_eq!([bed.text("a"), bed.text("b")], ["new", "new"]);
+    assert_eq!(inode(&bed, "a"), inode(&bed, "b"));
+}
