@@ -536,3 +536,19 @@ fn what_two_commands_did_to_one_file_by_different_names_is_not_told_apart() {
     assert_eq!([bed.text("a"), bed.text("b")], ["new", "new"]);
     assert_eq!(inode(&bed, "a"), inode(&bed, "b"));
 }
+
+#[test]
+fn what_was_made_again_later_is_said_to_be() {
+    let bed = Bed::new();
+    bed.ws.file("d/f", "1");
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "rm d/f");
+    past.remove(Some(bad), "d/f");
+    past.exit(bad);
+    past.snap(Kind::Auto, None);
+    past.run("tee d/f", &[("d/f", "2")]);
+    let beside = format!("d/f.before-command-{bad}");
+    let reverted = revert(&bed, &command(bad));
+    assert_eq!(conflicts(&reverted.conflicts), [("d/f".into(), Clash::MadeAgain, Some(beside.clone()))]);
+    assert_eq!([bed.text("d/f"), bed.text(&beside)], ["2", "1"]);
+}

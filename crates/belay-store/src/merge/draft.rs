@@ -143,6 +143,9 @@ impl<'a> Draft<'a> {
             }
             (_, Some(_), None) => self.clash(path, Clash::MadeThenChanged, None),
             (_, None, theirs) => self.clash(path, Clash::RemovedLater, theirs),
+            (None, Some(ours), Some(theirs)) if theirs.kind.file_type() == ours.kind.file_type() => {
+                self.clash(path, Clash::MadeAgain, Some(theirs))
+            }
             (_, Some(ours), theirs) if base.is_none_or(|base| base.kind.file_type() != ours.kind.file_type()) => {
                 self.clash(path, Clash::Retyped, theirs)
             }

@@ -197,6 +197,13 @@ fn a_changed_type_stays_if_others_had_a_hand_in_what_lies_beneath() {
 }
 
 #[test]
+fn what_was_made_again_is_of_the_same_type() {
+    let outcome = reverse(&[], &[("a", "2")], &[("a", "1")]);
+    assert_eq!(outcome.conflicts(), [("a".into(), Clash::MadeAgain, Some("a.old".into()))]);
+    assert_eq!(outcome.world, is(&[("a", "2"), ("a.old", "1")]));
+}
+
+#[test]
 fn links_and_modes_are_merged_too() {
     let leaf = |mode, text: &str| Leaf {
         meta: Meta { mode, ..Meta::default() },
