@@ -88,8 +88,9 @@ impl Workspace<'_> {
     }
 
     fn interval(&self, path: &[u8], after: Option<Snapshot>, until: Option<Snapshot>) -> Result<Interval> {
-        let at = |snapshot: &Option<Snapshot>| snapshot.as_ref().map(|snapshot| At::from(snapshot.created_at));
-        let span = Span { after: at(&after), until: at(&until) };
+        // What happened while a snapshot was taken may have come too late for it.
+        let begun = after.as_ref().map(|after| self.begun(after)).transpose()?;
+        let span = Span { after: begun, until: until.as_ref().map(|until| At::from(until.created_at)) };
         let timeline = self.timeline()?;
         let rewound = timeline.rewinds().iter().rev().find(|rewind| {
             let is_merged = matches!(rewind.kind, RewindKind::Revert | RewindKind::Pick);

@@ -7,9 +7,11 @@
 mod step;
 mod touched;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use belay_store::{Applied, Change, Clash, Conflict, Faults, Left, Merged, MtimePolicy, Scope};
+use belay_store::{
+    Applied, Change, Clash, Conflict, Edit, Entry, Faults, Kind as EntryKind, Left, Merged, MtimePolicy, Scope, Spared,
+};
 
 use crate::blend::{Meant, change_of, paths_of, weigh};
 use crate::error::{Error, Result};
@@ -56,10 +58,10 @@ pub struct Reverted {
 impl Workspace<'_> {
     /// What taking back the step would do; nothing is written.
     pub fn plan_revert(&self, request: &RevertRequest, work: Work<'_>) -> Result<RevertPlan> {
-        let step = self.step(&request.step)?;
+        let mut step = self.step(&request.step)?;
         let before = self.whole_tree(&step.info.before)?;
         let now = self.look(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
-        let merged = self.inverse(&step, &before, &now)?;
+        let merged = self.inverse(&mut step, &before, &now)?;
         let mut changes: Vec<Change> = merged.edits.into_iter().map(change_of).collect();
         weigh(&mut changes);
         Ok(RevertPlan { step: step.info, changes, conflicts: merged.conflicts })
@@ -81,13 +83,13 @@ impl Workspace<'_> {
     ) -> Result<Reverted> {
         let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
         let recovered = self.recover_locked(work)?;
-        let step = self.step(&request.step)?;
+        let mut step = self.step(&request.step)?;
         let before = self.whole_tree(&step.info.before)?;
         let still = self.hold_still()?;
         tell(Stage::Capturing);
         let captured = self.capture(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
         let now = Tree::stored(captured.manifest.clone());
-        let merged = self.inverse(&step, &before, &now)?;
+        let merged = self.inverse(&mut step, &before, &now)?;
         if merged.edits.is_empty() {
             return Ok(Reverted { step: step.info, conflicts: merged.conflicts, outcome: None });
         }
@@ -117,13 +119,18 @@ impl Workspace<'_> {
     }
 
     /// What is to be done to `now` so that the step was never made.
-    fn inverse(&self, step: &Step, before: &Tree, now: &Tree) -> Result<Merged> {
+    fn inverse(&self, step: &mut Step, before: &Tree, now: &Tree) -> Result<Merged> {
         let after = step.info.after.as_ref().map(|after| self.whole_tree(after)).transpose()?;
         // Whoever asks is told nothing of what he is kept from, and no copy of it is put beside it.
         let trees = [after.as_ref().unwrap_or(now), now, before];
         let groups = trees.map(|tree| tree.links(self.home.store()).map(|links| links.groups));
-        let [a, b, c] = groups;
-        let spared = self.guard().spared().with_names_of(&[&a?, &b?, &c?]);
+        let [after_links, links, before_links] = groups;
+        let (after_links, links, before_links) = (after_links?, links?, before_links?);
+        let spared = self.guard().spared().with_names_of(&[&after_links, &links, &before_links]);
+        for names in [&after_links, &links, &before_links].into_iter().flatten() {
+            step.touched.join(names);
+        }
+        let step = &*step;
         let meant = Meant {
             is_meant: &|path| step.touched.is_meant(path) && !spared.contains(path),
             is_doubtful: &|path| step.touched.is_doubtful(path),
@@ -131,6 +138,7 @@ impl Workspace<'_> {
             suffix: &step.info.suffix,
         };
         let mut merged = self.merged(trees, &meant)?;
+        self.keep_together(&mut merged, now, &links, &spared)?;
         for path in step.removed.iter().filter(|path| !spared.contains(path)) {
             if self.entry(before, path)?.is_none() && self.entry(now, path)?.is_none() {
                 merged.conflicts.push(Conflict { path: path.clone(), clash: Clash::Unseen, beside: None });
@@ -147,6 +155,27 @@ impl Workspace<'_> {
             }
         }
         Ok(merged)
+    }
+
+    /// A file of several names stays one file: what it becomes by one of them it becomes by all.
+    fn keep_together(&self, merged: &mut Merged, now: &Tree, files: &[Vec<Vec<u8>>], spared: &Spared) -> Result<()> {
+        let edited: HashMap<&[u8], &Edit> = merged.edits.iter().map(|edit| (&edit.path[..], edit)).collect();
+        let staying: HashSet<&[u8]> = merged.conflicts.iter().map(|conflict| &conflict.path[..]).collect();
+        let is_file = |entry: &&Entry| matches!(entry.kind, EntryKind::File { .. });
+        let mut more = Vec::new();
+        for names in files {
+            let Some(edit) = names.iter().find_map(|name| edited.get(&name[..])) else { continue };
+            let Some(after) = edit.after.as_ref().filter(is_file) else { continue };
+            let is_open = |name: &&Vec<u8>| !edited.contains_key(&name[..]) && !staying.contains(&name[..]);
+            for path in names.iter().filter(is_open).filter(|name| !spared.contains(name)) {
+                let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default().to_vec();
+                let (before, after) = (self.entry(now, path)?, Some(Entry { name, ..after.clone() }));
+                more.push(Edit { path: path.clone(), before, after, bytes: edit.bytes.clone() });
+            }
+        }
+        merged.edits.extend(more);
+        merged.edits.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(())
     }
 
     /// Those of the paths that were there before and are neither now nor once the merge is carried out.

@@ -61,6 +61,7 @@ mod run;
 mod secrets;
 mod shell;
 mod snapshot;
+mod spans;
 mod spare;
 mod status;
 mod timeline;

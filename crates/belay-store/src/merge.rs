@@ -112,6 +112,8 @@ pub enum Clash {
     RemovedLater,
     /// The step made it, and it was changed later.
     MadeThenChanged,
+    /// The step removed it, and it was made again later.
+    MadeAgain,
     /// Something of another type is at its path, or above it.
     Retyped,
     /// Somebody else changed it too, before anything was captured in between.

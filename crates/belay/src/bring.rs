@@ -214,6 +214,7 @@ fn words(clash: Clash) -> &'static str {
         Clash::NotText => "both changed it, and it is no text",
         Clash::RemovedLater => "it was removed here",
         Clash::MadeThenChanged => "it was removed there and changed here",
+        Clash::MadeAgain => "it was made both here and there, and not alike",
         Clash::Retyped => "here it is another kind of thing by now: a file, a directory or a link",
         Clash::Repository => "commits, branches or the index changed both here and there, and git alone can merge them",
         Clash::Database => "another file of the same database stays",

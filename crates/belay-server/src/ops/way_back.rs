@@ -207,6 +207,7 @@ fn clash(clash: Clash) -> &'static str {
         Clash::NotText => "it was changed later, and is no text",
         Clash::RemovedLater => "it was removed later",
         Clash::MadeThenChanged => "the step made it, and it was changed later",
+        Clash::MadeAgain => "it was made again later",
         Clash::Retyped => "something of another type is there now",
         Clash::Doubtful => "somebody else changed it too",
         Clash::Repository => "the repository was changed later, or by others too",

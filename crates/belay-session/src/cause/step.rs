@@ -10,6 +10,7 @@ use super::touched::{Lifetime, Touched, family, is_unknown, removed};
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Snapshot};
 use crate::run::RunRecord;
+use crate::spans::Spans;
 use crate::timeline::Timeline;
 use crate::workspace::Workspace;
 
@@ -85,9 +86,10 @@ impl Workspace<'_> {
         // Changes are told later than they happen: a snapshot from after the command began may hold some of them. The one
         // from before it serves, unless somebody else touched the same since, which only the later one tells apart.
         let paths: HashSet<&Raw> = mine().map(|change| &change.change.path).collect();
+        let spans = Spans::of(timeline, &reader)?;
         let is_shared = |early: &Snapshot| {
             changes.iter().any(|change| {
-                change.at > at(early.created_at)
+                change.at > spans.begun(early)
                     && change.at <= first
                     && !is_mine(change)
                     && paths.contains(&change.change.path)
@@ -95,15 +97,12 @@ impl Workspace<'_> {
         };
         let early = newest_by(command.at).filter(|early| early.number < late.number && !is_shared(early));
         let before = early.unwrap_or(late);
-        let spans = spans(&reader)?;
-        let span = |snapshot: &Snapshot| spans.get(&snapshot.id).copied().unwrap_or([at(snapshot.created_at); 2]);
-        let after = timeline.snapshots().iter().find(|snapshot| span(snapshot)[0] >= last).cloned();
-        // What happened while it was taken may be in it.
-        let until = after.as_ref().map(|after| span(after)[1]);
+        let after = timeline.snapshots().iter().find(|snapshot| spans.begun(snapshot) >= last).cloned();
+        // What happened while one of the two was taken may be in it or not, and so counts as between them.
+        let (from, until) = (spans.begun(before), after.as_ref().map(|after| spans.done(after)));
         let later = || changes.iter().filter(|change| until.is_some_and(|until| change.at > until));
         let between = || {
-            let is_between =
-                |change: &&Change| change.at > at(before.created_at) && until.is_none_or(|until| change.at <= until);
+            let is_between = |change: &&Change| change.at > from && until.is_none_or(|until| change.at <= until);
             changes.iter().filter(is_between)
         };
         // The kernel named the process, but not whether it had become the command already; without a name that is known.
@@ -145,7 +144,7 @@ impl Workspace<'_> {
             Some(turn) => (format!("turn {turn}"), format!("before-turn-{turn}")),
             None => (format!("the step after {}", before.id), format!("before-{}", before.id)),
         };
-        let touched = self.touched_in(&before, after)?;
+        let touched = self.touched_in(timeline, &before, after)?;
         let cause = Cause { run: run.clone(), turn: before.cause.turn, ..Cause::default() };
         let info = StepInfo { what, after: after.cloned(), before, run, suffix };
         Ok(Step { info, touched, removed: Vec::new(), unclaimed: Vec::new(), cause })
@@ -166,11 +165,12 @@ impl Workspace<'_> {
     }
 
     /// Everything between two snapshots, but for what only somebody outside the run touched.
-    fn touched_in(&self, before: &Snapshot, after: Option<&Snapshot>) -> Result<Touched> {
+    fn touched_in(&self, timeline: &Timeline, before: &Snapshot, after: Option<&Snapshot>) -> Result<Touched> {
         let Some(run) = &before.cause.run else { return Ok(Touched::All) };
         // Without a record nobody can be told apart, and the step is everything that happened.
         let Ok(reader) = Reader::open(&self.home.run_dir(run)) else { return Ok(Touched::All) };
-        let (from, until) = (at(before.created_at), after.map(|after| at(after.created_at)));
+        let spans = Spans::of(timeline, &reader)?;
+        let (from, until) = (spans.begun(before), after.map(|after| spans.done(after)));
         let changes = reader.changes()?;
         let between = changes.iter().filter(|change| change.at > from && until.is_none_or(|until| change.at <= until));
         let is_outside = |by: Option<belay_event::Actor>| by.is_some_and(|by| by.command.is_none() && by.pid.is_some());
@@ -219,16 +219,6 @@ pub(super) fn tops<'a>(paths: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
         }
     }
     tops.into_iter().map(|path| path.join(&b'/')).collect()
-}
-
-/// When the snapshots of a run were begun and when they were done, by their ids.
-fn spans(reader: &Reader) -> Result<std::collections::HashMap<String, [At; 2]>> {
-    let span = |snapshot: belay_journal::Snapshot| {
-        let took = i128::from(snapshot.taken.took_us) * 1000;
-        let begun = At::from_unix_nanos(snapshot.at.unix_nanos() - took);
-        Some((snapshot.taken.snapshot?, [begun, snapshot.at]))
-    };
-    Ok(reader.snapshots()?.into_iter().filter_map(span).collect())
 }
 
 fn at(timestamp: Timestamp) -> At {

@@ -1,6 +1,6 @@
 //! Who touched which paths between two snapshots, as the record of a run tells.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use belay_event::{Action, Actor, At, Ended, FileChange, Raw};
 use belay_journal::{Change, Command};
@@ -9,22 +9,21 @@ use belay_journal::{Change, Command};
 pub(super) enum Touched {
     /// Everything that differs.
     All,
-    /// Everything but what only others touched.
-    But {
-        /// What the step touched.
-        mine: Paths,
-        /// What others touched.
-        others: Paths,
-    },
-    /// Only what the step touched.
-    Only {
-        /// What the step touched.
-        mine: Paths,
-        /// What others touched.
-        others: Paths,
-        /// What others touched when the step was over; the kernel may tell late of what a snapshot holds already.
-        later: Paths,
-    },
+    /// What the record of a run gives to it.
+    Told(Box<Told>),
+}
+
+/// Who touched what.
+#[derive(Default)]
+pub(super) struct Told {
+    /// What the step touched.
+    mine: Paths,
+    /// What others touched.
+    others: Paths,
+    /// What others touched when the step was over; the kernel may tell late of what a snapshot holds already.
+    later: Paths,
+    /// Whether what nobody is known to have touched is the step's as well.
+    has_rest: bool,
 }
 
 /// Paths, and directories that stand for everything beneath them.
@@ -32,10 +31,14 @@ pub(super) enum Touched {
 pub(super) struct Paths {
     exact: HashSet<Vec<u8>>,
     trees: HashSet<Vec<u8>>,
-    /// Directories that were made, and so were empty.
+    /// What was made; a directory was empty then.
     made: HashSet<Vec<u8>>,
+    /// Directories that got another name, with the other of the two.
+    moved: HashMap<Vec<u8>, Vec<u8>>,
     /// What was not only removed.
     written: HashSet<Vec<u8>>,
+    /// Files that were changed themselves, and not only their names.
+    filled: HashSet<Vec<u8>>,
 }
 
 impl Paths {
@@ -45,13 +48,28 @@ impl Paths {
             if change.dir && change.action != Action::Modified {
                 self.trees.insert(path.to_vec());
             }
-            if change.dir && change.action == Action::Created {
+            if change.action == Action::Created {
                 self.made.insert(path.to_vec());
             }
             if change.action != Action::Deleted {
                 self.written.insert(path.to_vec());
             }
+            if !change.dir && !matches!(change.action, Action::Deleted | Action::Renamed) {
+                self.filled.insert(path.to_vec());
+            }
             self.exact.insert(path.to_vec());
+        }
+        if let Some(to) = change.to.as_ref().filter(|_| change.dir) {
+            self.moved.insert(change.path.bytes().to_vec(), to.bytes().to_vec());
+            self.moved.insert(to.bytes().to_vec(), change.path.bytes().to_vec());
+        }
+    }
+
+    /// Has what was done to a file by one of its names be done by all of them.
+    fn join(&mut self, names: &[Vec<u8>]) {
+        if names.iter().any(|name| self.filled.contains(name)) {
+            self.exact.extend(names.iter().cloned());
+            self.written.extend(names.iter().cloned());
         }
     }
 
@@ -59,13 +77,42 @@ impl Paths {
         self.exact.contains(path)
     }
 
-    fn covers(&self, path: &[u8]) -> bool {
-        self.has(path) || dirs_above(path).any(|dir| self.trees.contains(dir))
+    /// How many directories the path lies beneath the nearest thing that was touched with all that is in it.
+    fn distance(&self, path: &[u8]) -> Option<usize> {
+        self.steps_to(path, &|dir| self.trees.contains(dir))
+    }
+
+    /// The same, but for directories that were only removed: they were empty by then.
+    fn distance_of_written(&self, path: &[u8]) -> Option<usize> {
+        self.steps_to(path, &|dir| self.trees.contains(dir) && self.written.contains(dir))
+    }
+
+    fn steps_to(&self, path: &[u8], is_tree: &dyn Fn(&[u8]) -> bool) -> Option<usize> {
+        let above: Vec<&[u8]> = dirs_above(path).collect();
+        match self.has(path) {
+            true => Some(0),
+            false => above.into_iter().rev().position(is_tree).map(|above| above + 1),
+        }
     }
 
     fn made_above(&self, path: &[u8]) -> bool {
-        dirs_above(path).any(|dir| self.made.contains(dir))
+        dirs_above(path).any(|dir| self.trees.contains(dir) && self.made.contains(dir))
     }
+
+    fn moved_above(&self, path: &[u8]) -> bool {
+        dirs_above(path).any(|dir| self.moved.contains_key(dir))
+    }
+
+    /// The path, and what it was called before or after a directory above it was moved.
+    fn names_of(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let other = |dir: &[u8]| self.moved.get(dir).map(|other| [other, &path[dir.len()..]].concat());
+        std::iter::once(path.to_vec()).chain(dirs_above(path).filter_map(other)).collect()
+    }
+}
+
+/// How near others come to a path, by whatever name: what the step moved they may have met in its new place.
+fn nearest(others: &Paths, mine: &Paths, path: &[u8]) -> Option<usize> {
+    mine.names_of(path).iter().filter_map(|name| others.distance_of_written(name)).min()
 }
 
 fn dirs_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -80,18 +127,18 @@ impl Touched {
         is_meant: &dyn Fn(&Change) -> bool,
         is_unsure: &dyn Fn(Option<Actor>) -> bool,
     ) -> Touched {
-        let (mut mine, mut others, mut later) = (Paths::default(), Paths::default(), Paths::default());
-        after.filter(|change| !is_meant(change)).for_each(|change| later.add(&change.change));
+        let mut told = Told::default();
+        after.filter(|change| !is_meant(change)).for_each(|change| told.later.add(&change.change));
         for change in changes {
             let meant = is_meant(change);
             if meant {
-                mine.add(&change.change);
+                told.mine.add(&change.change);
             }
             if !meant || is_unsure(change.change.by) {
-                others.add(&change.change);
+                told.others.add(&change.change);
             }
         }
-        Touched::Only { mine, others, later }
+        Touched::Told(Box::new(told))
     }
 
     /// Everything but what only those touched who are outside.
@@ -100,31 +147,38 @@ impl Touched {
         is_outside: &dyn Fn(Option<Actor>) -> bool,
     ) -> Touched {
         let (others, mine) = sort(changes, is_outside);
-        Touched::But { mine, others }
+        Touched::Told(Box::new(Told { mine, others, later: Paths::default(), has_rest: true }))
     }
 
-    /// Whether the path is the step's.
+    /// Has whoever touched a file by one of its names have touched all of them.
+    pub(super) fn join(&mut self, names: &[Vec<u8>]) {
+        let Touched::Told(told) = self else { return };
+        [&mut told.mine, &mut told.others, &mut told.later].into_iter().for_each(|paths| paths.join(names));
+    }
+
+    /// Whether the path is the step's: nobody else came nearer to it.
     pub(super) fn is_meant(&self, path: &[u8]) -> bool {
-        match self {
-            Touched::All => true,
-            Touched::But { mine, others } => mine.has(path) || !others.has(path),
-            Touched::Only { mine, others, later } => {
-                let is_later = mine.made_above(path) && later.has(path);
-                mine.has(path) || (mine.covers(path) && !others.has(path) && !is_later)
-            }
+        let Touched::Told(told) = self else { return true };
+        let Told { mine, others, later, has_rest } = &**told;
+        let later = Some(later).filter(|_| mine.made_above(path));
+        let theirs = [Some(others), later].into_iter().flatten().filter_map(|paths| nearest(paths, mine, path)).min();
+        match (mine.distance(path), theirs) {
+            (Some(own), Some(theirs)) => own <= theirs,
+            (own, theirs) => own.is_some() || (*has_rest && theirs.is_none()),
         }
     }
 
     /// Whether somebody else touched the path, too.
     pub(super) fn is_doubtful(&self, path: &[u8]) -> bool {
-        match self {
-            Touched::All => false,
-            Touched::But { mine, others } | Touched::Only { mine, others, .. } => {
-                // What everybody only removed is as it was before, whoever removed it.
-                let is_written = mine.written.contains(path) || others.written.contains(path);
-                mine.covers(path) && others.has(path) && is_written
-            }
-        }
+        let Touched::Told(told) = self else { return false };
+        let Told { mine, others, .. } = &**told;
+        let (Some(own), Some(theirs)) = (mine.distance(path), nearest(others, mine, path)) else { return false };
+        // What everybody only removed is as it was before, whoever removed it.
+        let is_written = [mine, others].iter().any(|paths| paths.written.contains(path) || paths.moved_above(path));
+        // What others moved here the step did not bring, whatever it did to it.
+        let is_brought = mine.made.contains(path) || mine.moved.contains_key(path);
+        let is_of_others = mine.has(path) && !is_brought && others.moved_above(path);
+        is_written && (theirs <= own || is_of_others)
     }
 }
 

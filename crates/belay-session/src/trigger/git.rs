@@ -25,32 +25,106 @@ pub(super) fn classify(argv: &[Raw]) -> Option<Git> {
         // Each verb is also a program of its own, in git's private directory.
         dashed => (dashed.strip_prefix('-')?.as_bytes(), arguments),
     };
-    // Everything after `--` is a path, whatever it looks like.
-    let options: Vec<&[u8]> = arguments.iter().map(Raw::bytes).take_while(|word| *word != b"--").collect();
-    let has = |wanted: &[&str]| options.iter().any(|word| wanted.iter().any(|w| w.as_bytes() == *word));
-    if has(&["-h", "--help"]) {
+    let options = Options::parse(verb, arguments);
+    if options.has(b'h', "") || options.long.contains(&&b"help"[..]) {
         return None;
     }
-    let first = options.iter().find(|word| !word.starts_with(b"-")).copied().unwrap_or_default();
-    match verb {
+    let has = |long: &[&str]| long.iter().any(|long| options.has(0, long));
+    let destroys = match verb {
         // These only print what would be committed.
-        b"commit" if has(&["--dry-run", "--short", "--porcelain", "--long"]) => None,
-        b"commit" => Some(Git::Commit),
-        b"reset" => has(&["--hard", "--merge", "--keep"]).then_some(Git::Destroys),
-        b"clean" => (!options.iter().any(|word| is_dry_run(word))).then_some(Git::Destroys),
-        b"stash" => (![&b"list"[..], b"show", b"create"].contains(&first)).then_some(Git::Destroys),
-        b"worktree" => (first == b"remove").then_some(Git::Destroys),
-        b"restore" => (!has(&["--staged", "-S"]) || has(&["--worktree", "-W"])).then_some(Git::Destroys),
-        b"checkout" | b"switch" | b"rebase" | b"read-tree" | b"checkout-index" => Some(Git::Destroys),
-        b"rm" => (!has(&["--cached", "-n", "--dry-run"])).then_some(Git::Destroys),
-        b"merge" | b"cherry-pick" | b"revert" | b"am" => has(&["--abort", "--skip", "--quit"]).then_some(Git::Destroys),
-        _ => None,
+        b"commit" if has(&["dry-run", "short", "porcelain", "long"]) => return None,
+        b"commit" => return Some(Git::Commit),
+        b"reset" => has(&["hard", "merge", "keep"]),
+        b"clean" => !options.has(b'n', "dry-run"),
+        b"stash" => ![&b"list"[..], b"show", b"create"].contains(&options.first),
+        b"worktree" => options.first == b"remove",
+        b"restore" => !options.has(b'S', "staged") || options.has(b'W', "worktree"),
+        b"checkout" | b"switch" | b"rebase" | b"read-tree" | b"checkout-index" => true,
+        b"rm" => !options.has(b'n', "dry-run") && !has(&["cached"]),
+        b"merge" | b"cherry-pick" | b"revert" | b"am" => has(&["abort", "skip", "quit"]),
+        _ => false,
+    };
+    destroys.then_some(Git::Destroys)
+}
+
+/// The options of a verb that have a value: letters whose value is the rest of the word or else the next one, letters that
+/// have one only in the same word, and long ones.
+fn with_value(verb: &[u8]) -> (&'static str, &'static str, &'static [&'static str]) {
+    match verb {
+        b"clean" => ("e", "", &["exclude"]),
+        b"commit" => (
+            "mFcCt",
+            "uS",
+            &[
+                "message",
+                "file",
+                "reuse-message",
+                "reedit-message",
+                "fixup",
+                "squash",
+                "author",
+                "date",
+                "template",
+                "cleanup",
+                "trailer",
+                "pathspec-from-file",
+            ],
+        ),
+        b"stash" => ("m", "", &["message", "pathspec-from-file"]),
+        b"reset" => ("U", "", &["unified", "inter-hunk-context", "pathspec-from-file"]),
+        b"restore" => ("sU", "", &["source", "conflict", "unified", "inter-hunk-context", "pathspec-from-file"]),
+        b"rm" => ("", "", &["pathspec-from-file"]),
+        b"merge" => ("msXF", "S", &["message", "strategy", "strategy-option", "file", "cleanup", "into-name"]),
+        b"cherry-pick" | b"revert" => ("mX", "S", &["mainline", "strategy", "strategy-option", "cleanup"]),
+        b"am" => ("pC", "S", &["directory", "exclude", "include", "whitespace", "patch-format", "quoted-cr"]),
+        _ => ("", "", &[]),
     }
 }
 
-/// `-n`, alone or among other letters as in `-ndx`, or `--dry-run`.
-fn is_dry_run(word: &[u8]) -> bool {
-    word == b"--dry-run" || (word.starts_with(b"-") && !word.starts_with(b"--") && word.contains(&b'n'))
+/// What follows a verb, taken apart as git does: letters may share a word, long options may be cut short, and everything
+/// after `--` is a path, whatever it looks like.
+#[derive(Default)]
+struct Options<'a> {
+    letters: Vec<u8>,
+    long: Vec<&'a [u8]>,
+    /// The first word that is no option.
+    first: &'a [u8],
+}
+
+impl<'a> Options<'a> {
+    fn parse(verb: &[u8], arguments: &'a [Raw]) -> Options<'a> {
+        let (valued, attached, valued_long) = with_value(verb);
+        let mut options = Options::default();
+        let mut words = arguments.iter().map(Raw::bytes).take_while(|word| *word != b"--");
+        while let Some(word) = words.next() {
+            if let Some(long) = word.strip_prefix(b"--") {
+                let name = long.split(|byte| *byte == b'=').next().unwrap_or_default();
+                options.long.push(name);
+                if name.len() == long.len() && valued_long.iter().any(|full| is_short_for(name, full)) {
+                    words.next();
+                }
+            } else if let Some(letters) = word.strip_prefix(b"-").filter(|letters| !letters.is_empty()) {
+                let ends = |letter: &u8| valued.as_bytes().contains(letter) || attached.as_bytes().contains(letter);
+                let end = letters.iter().position(ends).map_or(letters.len(), |at| at + 1);
+                options.letters.extend(&letters[..end]);
+                if end == letters.len() && valued.as_bytes().contains(&letters[end - 1]) {
+                    words.next();
+                }
+            } else if options.first.is_empty() {
+                options.first = word;
+            }
+        }
+        options
+    }
+
+    fn has(&self, letter: u8, long: &str) -> bool {
+        self.letters.contains(&letter) || self.long.iter().any(|name| is_short_for(name, long))
+    }
+}
+
+/// Whether git takes the name for the option; one that might be another as well is refused by git.
+fn is_short_for(name: &[u8], full: &str) -> bool {
+    !name.is_empty() && full.as_bytes().starts_with(name)
 }
 
 /// The verb after git's own options, and what follows it.
@@ -84,6 +158,10 @@ mod tests {
             "git --git-dir .git --work-tree . commit",
             "git --git-dir=.git --no-pager commit",
             "git -p commit --allow-empty",
+            "git commit -qam -h",
+            "git commit -m --dry-run",
+            "git commit --mess --help",
+            "git commit --message=--dry-run -uno",
         ];
         for line in commits {
             assert_eq!(classify(&argv(line)), Some(Git::Commit), "{line}");
@@ -102,6 +180,8 @@ mod tests {
             "git commit -h",
             "git commit --dry-run",
             "git commit --porcelain",
+            "git commit --dry",
+            "git commit -a -h",
             "git -C commit status",
             "git -c commit log",
             "git --git-dir commit status",
@@ -140,6 +220,18 @@ mod tests {
             "git checkout-index -fa",
             "/usr/lib/git-core/git-reset --hard",
             "git-clean -fdx",
+            "git reset --har",
+            "git reset -q --h",
+            "git clean -fdxq -enode_x",
+            "git clean -fdx -e -n",
+            "git clean -fdx --exclude --dry-run",
+            "git clean -fdx --exc=n",
+            "git stash -q -m list",
+            "git stash -u --message show",
+            "git restore -SW .",
+            "git restore --st --work .",
+            "git rm -f -- -n",
+            "git merge --ab",
         ];
         for line in destroying {
             assert_eq!(classify(&argv(line)), Some(Git::Destroys), "{line}");
@@ -157,6 +249,13 @@ mod tests {
             "git worktree list",
             "git restore --staged .",
             "git rm --cached f",
+            "git rm -rn f",
+            "git rm --cach f",
+            "git clean -dfn",
+            "git clean -fd --dry",
+            "git clean -fde x -n",
+            "git restore --stag .",
+            "git reset --so HEAD~1",
             "git merge main",
             "git status",
         ];

@@ -117,3 +117,19 @@ fn what_belay_put_back_is_belays() {
     let rewound = |path: &[u8]| changed.paths.iter().find(|one| one.change.path == path).unwrap().rewound;
     assert_eq!((rewound(b"a"), rewound(b"b")), (Some(RewindKind::Rollback), None));
 }
+
+#[test]
+fn a_line_that_came_while_a_snapshot_was_taken_has_its_command() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1\n2\n");
+    let mut past = Past::new(&bed);
+    let edit = past.exec(Some(1), "sed -i s/1/B/ a");
+    // The capture had gone by already when the command wrote.
+    past.slow_snap(|| past.change(Some(edit), Action::Modified, "a"));
+    bed.ws.file("a", "B\n2\n");
+    past.exit(edit);
+    past.snap(Kind::Auto, None);
+    let blame = bed.open().blame(b"a", work()).unwrap();
+    let touches = &blame.intervals[blame.lines[0].interval].touches;
+    assert_eq!(touches.iter().map(|touch| touch.command).collect::<Vec<_>>(), [Some(edit)]);
+}

@@ -369,3 +369,186 @@ fn what_vanished_while_a_command_ran_is_named_if_nothing_is_known_to_be_its_own(
     let Error::NothingChanged { before: Some(found), removed, .. } = error else { panic!("{error:?}") };
     assert_eq!((found, removed), (before.id, vec![b"d".to_vec(), b"e".to_vec()]));
 }
+
+#[test]
+fn what_another_command_moved_into_a_directory_of_the_step_stays() {
+    let bed = Bed::new();
+    bed.ws.file("lib/f1", "precious").file("lib/deep/f2", "precious");
+    let mut past = Past::new(&bed);
+    let made = past.exec(Some(1), "mkdir src");
+    past.mkdir(made, "src");
+    past.write(Some(made), "src/own", "o");
+    past.exit(made);
+    let moved = past.exec(Some(1), "mv lib src/lib");
+    past.move_dir(moved, "lib", "src/lib");
+    past.exit(moved);
+    past.snap(Kind::Auto, None);
+    revert(&bed, &command(made));
+    assert_eq!([bed.text("src/lib/f1"), bed.text("src/lib/deep/f2")], ["precious", "precious"]);
+    assert!(!bed.ws.join("src/own").exists() && !bed.ws.join("lib").exists());
+}
+
+#[test]
+fn nested_moves_of_two_commands_are_taken_back_one_by_one() {
+    let prepare = || {
+        let bed = Bed::new();
+        bed.ws.file("lib/f", "f").file("pkg/p", "p").file("pkg/sub/s", "s");
+        let mut past = Past::new(&bed);
+        let first = past.exec(Some(1), "mv pkg src");
+        past.move_dir(first, "pkg", "src");
+        past.exit(first);
+        let second = past.exec(Some(1), "mv lib src; mv src/sub away");
+        past.move_dir(second, "lib", "src/lib");
+        past.move_dir(second, "src/sub", "away");
+        past.exit(second);
+        past.snap(Kind::Auto, None);
+        drop(past);
+        (bed, first, second)
+    };
+    let (bed, first, _) = prepare();
+    assert_eq!(conflicts(&revert(&bed, &command(first)).conflicts), []);
+    assert_eq!([bed.text("pkg/p"), bed.text("src/lib/f"), bed.text("away/s")], ["p", "f", "s"]);
+    assert!(!bed.ws.join("src/p").exists() && !bed.ws.join("lib").exists());
+    assert!(!bed.ws.join("pkg/sub").exists(), "the other command moved it away");
+    let (bed, _, second) = prepare();
+    revert(&bed, &command(second));
+    assert_eq!([bed.text("lib/f"), bed.text("src/p")], ["f", "p"]);
+    assert!(!bed.ws.join("src/lib").exists());
+}
+
+#[test]
+fn what_a_command_changed_in_a_directory_that_another_moved_is_listed_and_stays() {
+    let bed = Bed::new();
+    bed.ws.file("old/x", "1");
+    let mut past = Past::new(&bed);
+    let moved = past.exec(Some(1), "mv old new");
+    past.move_dir(moved, "old", "new");
+    past.exit(moved);
+    let edit = past.run("edit", &[("new/x", "2"), ("new/own", "o")]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(edit));
+    assert_eq!(conflicts(&reverted.conflicts), [("new/x".into(), Clash::Doubtful, None)]);
+    assert_eq!(bed.text("new/x"), "2");
+    assert!(!bed.ws.join("new/own").exists());
+}
+
+#[test]
+fn what_was_changed_while_a_snapshot_was_taken_is_not_taken_for_being_in_it() {
+    let bed = Bed::new();
+    bed.ws.file("a", "1\n2\n3\n4\n5\n").file("b", "1");
+    let mut past = Past::new(&bed);
+    let early = past.exec(Some(1), "sed -i s/1/B/ a");
+    // The capture had gone by already when the command wrote.
+    past.slow_snap(|| past.change(Some(early), Action::Modified, "a"));
+    bed.ws.file("a", "B\n2\n3\n4\n5\n");
+    past.exit(early);
+    let late = past.run("sed -i s/5/C/ a", &[("a", "B\n2\n3\n4\nC\n"), ("b", "2")]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(late));
+    let beside = format!("a.before-command-{late}");
+    assert_eq!(conflicts(&reverted.conflicts), [("a".into(), Clash::Doubtful, Some(beside))]);
+    assert_eq!([bed.text("a"), bed.text("b")], ["B\n2\n3\n4\nC\n", "1"]);
+}
+
+#[test]
+fn a_turn_leaves_what_somebody_outside_changed_while_its_snapshot_was_taken() {
+    let bed = Bed::new();
+    bed.ws.file("human", "1").file("a", "1");
+    let mut past = Past::new(&bed);
+    let turn = past.slow_snap(|| past.change(None, Action::Modified, "human"));
+    bed.ws.file("human", "2");
+    past.run("edit", &[("a", "2")]);
+    past.snap(Kind::Auto, None);
+    revert(&bed, &from(&turn.id));
+    assert_eq!([bed.text("human"), bed.text("a")], ["2", "1"]);
+}
+
+#[test]
+fn what_others_put_into_a_directory_that_took_the_place_of_a_file_stays() {
+    let bed = Bed::new();
+    bed.ws.file("f", "orig");
+    let mut past = Past::new(&bed);
+    let retyped = past.exec(Some(1), "python");
+    past.remove(Some(retyped), "f");
+    past.mkdir(retyped, "f");
+    past.write(Some(retyped), "f/in", "1");
+    past.exit(retyped);
+    past.run("cp keep f/later", &[("f/later", "precious")]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(retyped));
+    let beside = format!("f.before-command-{retyped}");
+    assert_eq!(conflicts(&reverted.conflicts), [("f".into(), Clash::Doubtful, Some(beside.clone()))]);
+    assert_eq!([bed.text("f/later"), bed.text(&beside)], ["precious", "orig"]);
+}
+
+fn inode(bed: &Bed, path: &str) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(bed.ws.join(path)).unwrap())
+}
+
+/// Writes into the file itself, whatever else it is called.
+fn write_through(past: &Past<'_>, bed: &Bed, command: Option<u64>, path: &str, text: &str) {
+    std::fs::write(bed.ws.join(path), text).unwrap();
+    past.change(command, Action::Modified, path);
+}
+
+#[test]
+fn all_names_of_a_file_go_back_together_and_it_stays_one_file() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    std::fs::hard_link(bed.ws.join("a"), bed.ws.join("b")).unwrap();
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "tee a");
+    write_through(&past, &bed, Some(bad), "a", "X\n2\n3\n4\n5\n");
+    past.exit(bad);
+    past.snap(Kind::Auto, None);
+    assert_eq!(conflicts(&revert(&bed, &command(bad)).conflicts), []);
+    assert_eq!([bed.text("a"), bed.text("b")], [LINES, LINES]);
+    assert_eq!(inode(&bed, "a"), inode(&bed, "b"));
+    bed.rewind(Goal::Undo).unwrap();
+    // What came later through the other name, and a name that came later, belong to it as well.
+    let later = past.exec(Some(1), "tee b");
+    write_through(&past, &bed, Some(later), "b", "X\n2\n3\n4\nfive\n");
+    past.exit(later);
+    std::fs::hard_link(bed.ws.join("a"), bed.ws.join("c")).unwrap();
+    assert_eq!(conflicts(&revert(&bed, &command(bad)).conflicts), []);
+    assert_eq!(["a", "b", "c"].map(|path| bed.text(path)), ["1\n2\n3\n4\nfive\n"; 3]);
+    assert_eq!(["a", "b", "c"].map(|path| inode(&bed, path)), [inode(&bed, "a"); 3]);
+}
+
+#[test]
+fn what_two_commands_did_to_one_file_by_different_names_is_not_told_apart() {
+    let bed = Bed::new();
+    bed.ws.file("a", "old");
+    std::fs::hard_link(bed.ws.join("a"), bed.ws.join("b")).unwrap();
+    let mut past = Past::new(&bed);
+    let write = past.exec(Some(1), "tee a");
+    write_through(&past, &bed, Some(write), "a", "new");
+    past.exit(write);
+    let mode = past.exec(Some(1), "chmod 600 b");
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(bed.ws.join("b"), closed).unwrap();
+    past.change(Some(mode), Action::Modified, "b");
+    past.exit(mode);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(mode));
+    let clashes: Vec<_> = conflicts(&reverted.conflicts).into_iter().map(|(path, clash, _)| (path, clash)).collect();
+    assert_eq!(clashes, [("a".into(), Clash::Doubtful), ("b".into(), Clash::Doubtful)]);
+    assert_eq!([bed.text("a"), bed.text("b")], ["new", "new"]);
+    assert_eq!(inode(&bed, "a"), inode(&bed, "b"));
+}
+
+#[test]
+fn what_was_made_again_later_is_said_to_be() {
+    let bed = Bed::new();
+    bed.ws.file("d/f", "1");
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "rm d/f");
+    past.remove(Some(bad), "d/f");
+    past.exit(bad);
+    past.snap(Kind::Auto, None);
+    past.run("tee d/f", &[("d/f", "2")]);
+    let beside = format!("d/f.before-command-{bad}");
+    let reverted = revert(&bed, &command(bad));
+    assert_eq!(conflicts(&reverted.conflicts), [("d/f".into(), Clash::MadeAgain, Some(beside.clone()))]);
+    assert_eq!([bed.text("d/f"), bed.text(&beside)], ["2", "1"]);
+}

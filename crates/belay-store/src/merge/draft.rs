@@ -114,10 +114,14 @@ impl<'a> Draft<'a> {
     fn retype(&mut self, path: &[u8], base: Option<&Entry>, ours: Option<Entry>, theirs: Option<&Entry>) -> Result<()> {
         let is_as_it_was = base.zip(ours.as_ref()).is_some_and(|(base, ours)| base.same_identity(ours));
         let is_there = theirs.zip(ours.as_ref()).is_some_and(|(theirs, ours)| theirs.same_identity(ours));
+        let inside = self.step.changes.iter().filter(|change| is_within(&change.path, path));
+        let is_own = inside.clone().all(|change| (self.step.is_meant)(&change.path));
+        let is_pure = is_own && !inside.clone().any(|change| (self.step.is_doubtful)(&change.path));
         self.settled.push(path.to_vec());
         match () {
             () if is_there => Ok(()),
-            () if is_as_it_was => self.set(path, theirs.cloned(), None),
+            () if is_as_it_was && is_pure => self.set(path, theirs.cloned(), None),
+            () if is_as_it_was => self.clash(path, Clash::Doubtful, theirs),
             () => self.clash(path, Clash::Retyped, theirs),
         }
     }
@@ -139,6 +143,9 @@ impl<'a> Draft<'a> {
             }
             (_, Some(_), None) => self.clash(path, Clash::MadeThenChanged, None),
             (_, None, theirs) => self.clash(path, Clash::RemovedLater, theirs),
+            (None, Some(ours), Some(theirs)) if theirs.kind.file_type() == ours.kind.file_type() => {
+                self.clash(path, Clash::MadeAgain, Some(theirs))
+            }
             (_, Some(ours), theirs) if base.is_none_or(|base| base.kind.file_type() != ours.kind.file_type()) => {
                 self.clash(path, Clash::Retyped, theirs)
             }

@@ -43,7 +43,7 @@ pub fn graft(
     Ok((key, manifest))
 }
 
-/// The groups of `ours` without the edited paths, and those of `theirs` that are whole again.
+/// The groups of `ours` without the paths that were edited otherwise than all of their group, and those of `theirs` that are whole again.
 fn links(
     store: &Store,
     worker: &mut Worker<'_>,
@@ -54,7 +54,9 @@ fn links(
     let edited: HashMap<&[u8], &Edit> = edits.iter().map(|edit| (edit.path.as_slice(), edit)).collect();
     let edit_of = |path: &[u8]| with_parents(path).find_map(|one| edited.get(one));
     let mut groups = ours.links(store)?.groups;
-    groups.iter_mut().for_each(|group| group.retain(|path| edit_of(path).is_none()));
+    for group in groups.iter_mut().filter(|group| !become_the_same(group, &edited)) {
+        group.retain(|path| edit_of(path).is_none());
+    }
     let view = View::stored(store);
     for group in theirs.links(store)?.groups {
         let mut is_whole = group.iter().any(|path| edit_of(path).is_some());
@@ -78,6 +80,13 @@ fn links(
         true => Ok(None),
         false => Ok(Some(worker.put(ObjectKind::Tree, &links.encode())?.0)),
     }
+}
+
+/// Whether all of the paths are edited, and alike.
+fn become_the_same(group: &[Vec<u8>], edited: &HashMap<&[u8], &Edit>) -> bool {
+    let mut became = group.iter().map(|path| edited.get(path.as_slice()).and_then(|edit| edit.after.as_ref()));
+    let Some(Some(first)) = became.next() else { return false };
+    became.all(|other| other.is_some_and(|other| other.kind == first.kind && other.meta == first.meta))
 }
 
 /// The path and the directories above it, but for the root.

@@ -182,6 +182,28 @@ fn a_changed_type_is_taken_back_only_if_it_is_as_it_was_left() {
 }
 
 #[test]
+fn a_changed_type_stays_if_others_had_a_hand_in_what_lies_beneath() {
+    let step = [("p/a", "1"), ("p/theirs", "t")];
+    for doubtful in [false, true] {
+        let case = Case {
+            is_meant: &|path| doubtful || path != b"p/theirs",
+            is_doubtful: &|path| doubtful && path == b"p/theirs",
+            ..Case::new(files(&step), files(&step), files(&[("p", "file")]))
+        };
+        let outcome = case.run();
+        assert_eq!(outcome.conflicts(), [("p".into(), Clash::Doubtful, Some("p.old".into()))]);
+        assert_eq!((&*outcome.world["p/theirs"], &*outcome.world["p.old"]), ("t", "file"));
+    }
+}
+
+#[test]
+fn what_was_made_again_is_of_the_same_type() {
+    let outcome = reverse(&[], &[("a", "2")], &[("a", "1")]);
+    assert_eq!(outcome.conflicts(), [("a".into(), Clash::MadeAgain, Some("a.old".into()))]);
+    assert_eq!(outcome.world, is(&[("a", "2"), ("a.old", "1")]));
+}
+
+#[test]
 fn links_and_modes_are_merged_too() {
     let leaf = |mode, text: &str| Leaf {
         meta: Meta { mode, ..Meta::default() },
