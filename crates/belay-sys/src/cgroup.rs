@@ -142,7 +142,8 @@ impl Cgroup {
     pub fn memory_kills(&self) -> u64 {
         let older = self.older.iter().map(|directory| directory.join("memory.oom_control"));
         let files = std::iter::once(self.path.join("memory.events")).chain(older);
-        let kills = |text: String| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
+        let kills =
+            |text: String| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse::<u64>().ok());
         files.filter_map(|file| fs::read_to_string(file).ok().and_then(kills)).sum::<u64>()
     }
 
