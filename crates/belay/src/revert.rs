@@ -108,7 +108,7 @@ fn report(context: &Context<'_>, reverted: &Reverted) {
             view::say_left(ui, &outcome.left);
         }
         None if reverted.conflicts.is_empty() => {
-            ui.say(format_args!("Nothing to do: nothing of {what} is left in the workspace."));
+            ui.say(format_args!("Nothing to do: nothing of {what} is left that can be taken back."));
         }
         None => ui.say(format_args!("Nothing was changed.")),
     }
@@ -131,7 +131,7 @@ fn report(context: &Context<'_>, reverted: &Reverted) {
 fn write_plan(out: &mut dyn Write, plan: &RevertPlan, lines_max: usize) -> Result<()> {
     let what = printable(plan.step.what.as_bytes());
     if plan.changes.is_empty() && plan.conflicts.is_empty() {
-        writeln!(out, "Nothing to do: nothing of {what} is left in the workspace.")?;
+        writeln!(out, "Nothing to do: nothing of {what} is left that can be taken back.")?;
         return Ok(());
     }
     writeln!(out, "Undo {what}, {}:", between(&plan.step))?;
