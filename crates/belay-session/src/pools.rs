@@ -62,14 +62,15 @@ fn ring(timeline: &Timeline, sizes: PoolSizes) -> Place {
     let start = timeline.auto_slot().map_or(0, |slot| slot + 1);
     let is_manual = |slot: u32| members(timeline, Pool::Manual).any(|snapshot| snapshot.slot == Some(slot));
     let turns = (0..sizes.auto_max).map(|step| (start + step) % sizes.auto_max);
-    let Some(slot) = turns.into_iter().find(|slot| !is_manual(*slot)) else { return Place::default() };
+    let slot = turns.into_iter().find(|slot| !is_manual(*slot));
+    let is_in_slot = |old: &&Snapshot| slot.is_some() && old.slot == slot;
     let mut replaces: Vec<String> =
-        members(timeline, Pool::Auto).filter(|old| old.slot == Some(slot)).map(|old| old.id.clone()).collect();
+        members(timeline, Pool::Auto).filter(is_in_slot).map(|old| old.id.clone()).collect();
     // After the ring was made smaller, the oldest beyond its size go too.
-    let others = members(timeline, Pool::Auto).filter(|old| old.slot != Some(slot));
+    let others = members(timeline, Pool::Auto).filter(|old| !is_in_slot(old));
     let excess = (others.clone().count() + 1).saturating_sub(sizes.auto_max as usize);
     replaces.extend(others.take(excess).map(|old| old.id.clone()));
-    Place { slot: Some(slot), replaces }
+    Place { slot, replaces }
 }
 
 #[cfg(test)]
@@ -129,6 +130,18 @@ mod tests {
         let taken: Vec<u32> = (0..5).map(|_| add(&mut timeline, Pool::Auto, large).unwrap()).collect();
         assert_eq!(taken, [2, 4, 0, 1, 2]);
         assert_eq!(slots(&timeline, Pool::Manual), [(4, 3)]);
+    }
+
+    #[test]
+    fn what_finds_no_slot_is_bounded_too() {
+        let none = PoolSizes { auto_max: 0, manual_max: 1 };
+        let mut timeline = Timeline::default();
+        for _ in 0..3 {
+            let Place { slot, replaces } = place(&timeline, Some(Pool::Auto), none).unwrap();
+            let snapshot = sample(timeline.next_number(), Kind::Auto);
+            timeline.apply(Record::Snapshot(Box::new(Snapshot { pool: Some(Pool::Auto), slot, replaces, ..snapshot })));
+        }
+        assert_eq!(members(&timeline, Pool::Auto).count(), 1);
     }
 
     #[test]

@@ -106,7 +106,8 @@ impl Rules {
             builds: is_on("snapshots.triggers.disable_builds").then(patterns),
             idle: is_on("snapshots.triggers.disable_idle")
                 .then(|| seconds("snapshots.triggers.idle_threshold_seconds")),
-            interval: is_on("snapshots.triggers.disable_auto")
+            // A ring without slots has no place for them.
+            interval: (is_on("snapshots.triggers.disable_auto") && settings.pools().auto_max > 0)
                 .then(|| seconds("snapshots.auto_interval"))
                 .filter(|interval| !interval.is_zero()),
             before_git: is_on("snapshots.triggers.disable_before_git"),

@@ -131,9 +131,9 @@ fn nothing_left(workspace: &Workspace<'_>, step: &StepInfo) -> String {
     let left_out = workspace.left_out(&step.before).unwrap_or_default();
     let names: Vec<&[u8]> = left_out.iter().map(Vec::as_slice).collect();
     match names.is_empty() {
-        true => format!("Nothing to do: nothing of {what} is left in the workspace."),
+        true => format!("Nothing to do: nothing of {what} is left that can be taken back."),
         false => format!(
-            "Nothing to do: nothing of {what} is left in what snapshots hold, which leave out {}.",
+            "Nothing to do: nothing of {what} is left that can be taken back; snapshots leave out {}.",
             view::some(&names, NAMED_MAX)
         ),
     }

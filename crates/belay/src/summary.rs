@@ -4,7 +4,7 @@ use belay_session::event::{
     Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection, Raw,
 };
 use belay_session::jail::denied_call;
-use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, Workspace};
+use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, RunTotals, Workspace};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -186,11 +186,8 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     if let Some(more) = farewell.doers.checked_sub(DEEDS_MAX as u64).filter(|more| *more > 0) {
         ui.say(format_args!("{dim}           and {}{dim:#}", quantity::more(more, "command")));
     }
-    if run.totals.lost > 0 {
-        ui.warn(format_args!(
-            "{} went unseen; the snapshots are complete all the same",
-            count(run.totals.lost, "event")
-        ));
+    if let Some(what) = unseen(&run.totals) {
+        ui.warn(format_args!("{what} went unseen; the snapshots are complete all the same"));
     }
     warn_of_gaps(context, farewell);
     warn_of_beyond(context, farewell);
@@ -222,6 +219,16 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
         ui.say(format_args!("{dim}{}{dim:#}", prose(&back, INDENT)));
     }
     Ok(())
+}
+
+/// What nobody saw of a run.
+fn unseen(totals: &RunTotals) -> Option<String> {
+    let what = [
+        (totals.lost > 0).then(|| count(totals.lost, "event")),
+        totals.changes_unseen.then(|| "some changes of files".to_owned()),
+        totals.commands_unseen.then(|| "commands after the process that traces was killed".to_owned()),
+    ];
+    Some(what.into_iter().flatten().collect::<Vec<_>>().join(" and ")).filter(|what| !what.is_empty())
 }
 
 /// Says what the first and the last snapshot of a run lack.
@@ -354,4 +361,18 @@ pub(crate) fn proposal_json(one: &Proposal) -> Value {
     let mut value = json!(one);
     value["rule"] = rule.unwrap_or(Value::Null);
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_counted_is_given_no_number() {
+        assert_eq!(unseen(&RunTotals::default()), None);
+        let killed = RunTotals { commands_unseen: true, ..RunTotals::default() };
+        assert_eq!(unseen(&killed).as_deref(), Some("commands after the process that traces was killed"));
+        let more = RunTotals { lost: 2, changes_unseen: true, ..RunTotals::default() };
+        assert_eq!(unseen(&more).as_deref(), Some("2 events and some changes of files"));
+    }
 }

@@ -175,7 +175,7 @@ fn told(reverted: &Reverted) -> Reply {
     let mut text = match &reverted.outcome {
         Some(outcome) => format!("undid {what} ({}); belay_undo takes that back", changed(outcome)),
         None if reverted.conflicts.is_empty() => {
-            format!("nothing of {what} is left in the workspace; nothing was changed")
+            format!("nothing of {what} is left that can be taken back; nothing was changed")
         }
         None => "nothing was changed".to_owned(),
     };

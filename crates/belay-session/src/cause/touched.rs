@@ -33,8 +33,9 @@ pub(super) struct Paths {
     trees: HashSet<Vec<u8>>,
     /// What was made; a directory was empty then.
     made: HashSet<Vec<u8>>,
-    /// Directories that got another name, with the other of the two.
-    moved: HashMap<Vec<u8>, Vec<u8>>,
+    /// What was moved by its new names, and by its old ones.
+    came_from: HashMap<Vec<u8>, Vec<u8>>,
+    went_to: HashMap<Vec<u8>, Vec<u8>>,
     /// What was not only removed.
     written: HashSet<Vec<u8>>,
     /// Files that were changed themselves, and not only their names.
@@ -59,9 +60,9 @@ impl Paths {
             }
             self.exact.insert(path.to_vec());
         }
-        if let Some(to) = change.to.as_ref().filter(|_| change.dir) {
-            self.moved.insert(change.path.bytes().to_vec(), to.bytes().to_vec());
-            self.moved.insert(to.bytes().to_vec(), change.path.bytes().to_vec());
+        if let Some(to) = &change.to {
+            self.came_from.insert(to.bytes().to_vec(), change.path.bytes().to_vec());
+            self.went_to.insert(change.path.bytes().to_vec(), to.bytes().to_vec());
         }
     }
 
@@ -100,14 +101,32 @@ impl Paths {
     }
 
     fn moved_above(&self, path: &[u8]) -> bool {
-        dirs_above(path).any(|dir| self.moved.contains_key(dir))
+        dirs_above(path).any(|dir| self.came_from.contains_key(dir) || self.went_to.contains_key(dir))
     }
 
-    /// The path, and what it was called before or after a directory above it was moved.
-    fn names_of(&self, path: &[u8]) -> Vec<Vec<u8>> {
-        let other = |dir: &[u8]| self.moved.get(dir).map(|other| [other, &path[dir.len()..]].concat());
-        std::iter::once(path.to_vec()).chain(dirs_above(path).filter_map(other)).collect()
+    /// Whether the path was made, or is that of a directory that was moved there: nothing else was in its place.
+    fn brought(&self, path: &[u8]) -> bool {
+        self.made.contains(path) || (self.trees.contains(path) && self.came_from.contains_key(path))
     }
+
+    /// The path, and what it was called before and after it or a directory above it was moved.
+    fn names_of(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let others = other_names(&self.came_from, path).chain(other_names(&self.went_to, path));
+        std::iter::once(path.to_vec()).chain(others).collect()
+    }
+}
+
+fn other_names<'a>(moves: &'a HashMap<Vec<u8>, Vec<u8>>, path: &'a [u8]) -> impl Iterator<Item = Vec<u8>> + 'a {
+    let parts = dirs_above(path).chain([path]);
+    parts.filter_map(|part| moves.get(part).map(|other| [other, &path[part.len()..]].concat()))
+}
+
+/// Whether what the first moved is what the second had moved to where it was, or moved on from where it came to be: no
+/// snapshot has it there.
+fn is_passed_on(mine: &Paths, others: &Paths, path: &[u8]) -> bool {
+    let is_moved = |moves: &HashMap<Vec<u8>, Vec<u8>>, name: &[u8]| other_names(moves, name).next().is_some();
+    other_names(&mine.came_from, path).any(|origin| is_moved(&others.came_from, &origin))
+        || other_names(&mine.went_to, path).any(|end| is_moved(&others.went_to, &end))
 }
 
 /// How near others come to a path, by whatever name: what the step moved they may have met in its new place.
@@ -172,13 +191,13 @@ impl Touched {
     pub(super) fn is_doubtful(&self, path: &[u8]) -> bool {
         let Touched::Told(told) = self else { return false };
         let Told { mine, others, .. } = &**told;
-        let (Some(own), Some(theirs)) = (mine.distance(path), nearest(others, mine, path)) else { return false };
+        let Some(own) = mine.distance(path) else { return false };
+        let is_near = nearest(others, mine, path).is_some_and(|theirs| theirs <= own);
+        // What others moved here the step did not bring, whatever it did to it.
+        let is_of_others = mine.has(path) && !mine.brought(path) && others.moved_above(path);
         // What everybody only removed is as it was before, whoever removed it.
         let is_written = [mine, others].iter().any(|paths| paths.written.contains(path) || paths.moved_above(path));
-        // What others moved here the step did not bring, whatever it did to it.
-        let is_brought = mine.made.contains(path) || mine.moved.contains_key(path);
-        let is_of_others = mine.has(path) && !is_brought && others.moved_above(path);
-        is_written && (theirs <= own || is_of_others)
+        is_written && (is_near || is_of_others || is_passed_on(mine, others, path))
     }
 }
 

@@ -76,7 +76,12 @@ pub(crate) const KEYS: &[Key] = &[
         Never,
         "How the backend archive packs its archives.",
     ),
-    key("snapshots.auto_max", Number(10_000), Never, "Slots of the ring of automatic snapshots."),
+    key(
+        "snapshots.auto_max",
+        Number(10_000),
+        Never,
+        "Slots of the ring of automatic snapshots; with 0 none are taken by the interval.",
+    ),
     key("snapshots.manual_max", Number(10_000), Never, "Named slots of the manual pool."),
     key("snapshots.auto_interval", Number(YEAR_SECONDS), DownTo(60), "Seconds between automatic snapshots."),
     key("snapshots.max_entries", Number(u64::MAX), Never, "Entries beyond which a snapshot is partial."),

@@ -77,7 +77,10 @@ impl Workspace<'_> {
         self.count_recorded(&mut run);
         let saved = run.save(disk, true).and_then(|()| run.unmark(disk));
         failed = failed.or(saved.err().map(|error| chain(&error)));
-        let left = run.living().into_iter().map(|pid| (pid, command_of(pid))).collect();
+        let left: Vec<(u32, String)> = run.living().into_iter().map(|pid| (pid, command_of(pid))).collect();
+        if left.is_empty() {
+            run.remove_group();
+        }
         LostRun { run, left, put_aside, failed }
     }
 
@@ -156,7 +159,9 @@ impl Workspace<'_> {
                 }
             };
             left.sort_unstable();
-            if !left.is_empty() {
+            if left.is_empty() {
+                run.remove_group();
+            } else {
                 found.push((run, left.into_iter().map(|pid| (pid, command_of(pid))).collect()));
             }
         }
@@ -200,6 +205,11 @@ impl RunRecord {
         let find = || self.living().into_iter().filter(|pid| !own.contains(pid)).collect();
         super::halt::kill_all(&find, TIME_MAX)?;
         Ok(living.len())
+    }
+
+    /// Removes the group of a run that is over and of which nothing lives; one that is not empty stays.
+    fn remove_group(&self) {
+        let _ = self.open_group().map(|group| group.remove());
     }
 
     /// The group of its processes, if it is still there.

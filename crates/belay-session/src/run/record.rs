@@ -180,8 +180,14 @@ pub struct RunTotals {
     pub paths: Option<u64>,
     /// Snapshots that were taken.
     pub snapshots: u64,
-    /// Events that were lost.
+    /// Events that were lost and counted.
     pub lost: u64,
+    /// Whether commands went unseen, and nobody knows how many: whoever traced them was killed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub commands_unseen: bool,
+    /// Whether changes of files went unseen, and nobody knows how many.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes_unseen: bool,
 }
 
 impl RunRecord {

@@ -89,7 +89,11 @@ impl Tally {
             What::Denied(denied) if denied.path.is_none() && self.refused.len() < COMMANDS_MAX => {
                 self.refused.insert(denied.call.clone());
             }
-            What::Lost(lost) => self.totals.lost += lost.count.unwrap_or(1),
+            What::Lost(lost) => match lost.count {
+                Some(count) => self.totals.lost += count,
+                None if lost.source == "exec" => self.totals.commands_unseen = true,
+                None => self.totals.changes_unseen = true,
+            },
             _ => {}
         }
     }
@@ -231,6 +235,16 @@ mod tests {
             size: None,
             by,
         }))
+    }
+
+    #[test]
+    fn what_was_lost_uncounted_is_not_counted_as_one() {
+        let mut tally = Tally::default();
+        for (source, count) in [("exec", None), ("file", None), ("exec", Some(3))] {
+            tally.observe(&event(What::Lost(belay_event::Lost { source: source.into(), count })));
+        }
+        let totals = tally.totals;
+        assert_eq!((totals.lost, totals.commands_unseen, totals.changes_unseen), (3, true, true));
     }
 
     #[test]

@@ -247,6 +247,13 @@ fn the_interval_passes_unnoticed_where_nothing_changed() {
 }
 
 #[test]
+fn a_ring_without_slots_takes_no_snapshots_by_the_interval() {
+    let mut run = Run::with(&[("triggers.disable_idle", "true"), ("auto_max", "0")]);
+    run.write(None);
+    assert_eq!(run.wait(300_000), []);
+}
+
+#[test]
 fn an_interval_of_nothing_is_off_and_blind_runs_are_always_looked_at() {
     let mut run = Run::with(&[("triggers.disable_idle", "true"), ("auto_interval", "0")]);
     run.write(None);

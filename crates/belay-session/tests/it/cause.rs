@@ -380,7 +380,7 @@ fn what_another_command_moved_into_a_directory_of_the_step_stays() {
     past.write(Some(made), "src/own", "o");
     past.exit(made);
     let moved = past.exec(Some(1), "mv lib src/lib");
-    past.move_dir(moved, "lib", "src/lib");
+    past.rename(moved, "lib", "src/lib");
     past.exit(moved);
     past.snap(Kind::Auto, None);
     revert(&bed, &command(made));
@@ -395,11 +395,11 @@ fn nested_moves_of_two_commands_are_taken_back_one_by_one() {
         bed.ws.file("lib/f", "f").file("pkg/p", "p").file("pkg/sub/s", "s");
         let mut past = Past::new(&bed);
         let first = past.exec(Some(1), "mv pkg src");
-        past.move_dir(first, "pkg", "src");
+        past.rename(first, "pkg", "src");
         past.exit(first);
         let second = past.exec(Some(1), "mv lib src; mv src/sub away");
-        past.move_dir(second, "lib", "src/lib");
-        past.move_dir(second, "src/sub", "away");
+        past.rename(second, "lib", "src/lib");
+        past.rename(second, "src/sub", "away");
         past.exit(second);
         past.snap(Kind::Auto, None);
         drop(past);
@@ -414,6 +414,7 @@ fn nested_moves_of_two_commands_are_taken_back_one_by_one() {
     revert(&bed, &command(second));
     assert_eq!([bed.text("lib/f"), bed.text("src/p")], ["f", "p"]);
     assert!(!bed.ws.join("src/lib").exists());
+    assert_eq!(bed.text("away/s"), "s", "no snapshot has it where the command found it");
 }
 
 #[test]
@@ -422,7 +423,7 @@ fn what_a_command_changed_in_a_directory_that_another_moved_is_listed_and_stays(
     bed.ws.file("old/x", "1");
     let mut past = Past::new(&bed);
     let moved = past.exec(Some(1), "mv old new");
-    past.move_dir(moved, "old", "new");
+    past.rename(moved, "old", "new");
     past.exit(moved);
     let edit = past.run("edit", &[("new/x", "2"), ("new/own", "o")]);
     past.snap(Kind::Auto, None);
@@ -551,4 +552,36 @@ fn what_was_made_again_later_is_said_to_be() {
     let reverted = revert(&bed, &command(bad));
     assert_eq!(conflicts(&reverted.conflicts), [("d/f".into(), Clash::MadeAgain, Some(beside.clone()))]);
     assert_eq!([bed.text("d/f"), bed.text(&beside)], ["2", "1"]);
+}
+
+#[test]
+fn what_one_command_made_or_moved_and_another_moved_on_stays_and_is_listed() {
+    let bed = Bed::new();
+    bed.ws.file("a", "a").file("x", "x").file("d/in", "in");
+    let mut past = Past::new(&bed);
+    let first = past.exec(Some(1), "mv");
+    past.rename(first, "a", "b");
+    past.write(Some(first), "made", "m");
+    past.rename(first, "d", "e");
+    past.exit(first);
+    let second = past.exec(Some(1), "mv");
+    past.rename(second, "b", "c");
+    past.rename(second, "made", "kept");
+    past.rename(second, "e", "f");
+    past.rename(second, "x", "y");
+    past.exit(second);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, &command(second));
+    let stay: Vec<String> = conflicts(&reverted.conflicts).into_iter().map(|(path, ..)| path).collect();
+    assert_eq!(stay, ["c", "f", "f/in", "kept"]);
+    assert_eq!(["c", "kept", "f/in", "x"].map(|path| bed.text(path)), ["a", "m", "in", "x"]);
+    assert!(!bed.ws.join("y").exists());
+    bed.rewind(Goal::Undo).unwrap();
+    // It comes back under another name, since it is still there under a third.
+    let reverted = revert(&bed, &command(first));
+    let stay: Vec<String> = conflicts(&reverted.conflicts).into_iter().map(|(path, ..)| path).collect();
+    assert_eq!(stay, ["a", "d"]);
+    assert_eq!(["c", "kept", "f/in"].map(|path| bed.text(path)), ["a", "m", "in"]);
+    assert_eq!(bed.text(&format!("d.before-command-{first}/in")), "in");
+    assert!(!bed.ws.join("a").exists() && !bed.ws.join("d").exists());
 }

@@ -73,12 +73,13 @@ impl<'b> Past<'b> {
         self.tell(What::File(FileChange { action, path, to: None, dir: true, size: None, by }));
     }
 
-    /// Moves a directory with all that is in it, as the command.
-    pub(crate) fn move_dir(&self, command: u64, from: &str, to: &str) {
+    /// Moves a file, or a directory with all that is in it, as the command.
+    pub(crate) fn rename(&self, command: u64, from: &str, to: &str) {
+        let dir = self.bed.ws.join(from).is_dir();
         std::fs::rename(self.bed.ws.join(from), self.bed.ws.join(to)).unwrap();
         let by = Some(Actor { pid: Some(1), command: Some(command), exact: true });
         let (action, path, to) = (Action::Renamed, from.into(), Some(to.into()));
-        self.tell(What::File(FileChange { action, path, to, dir: true, size: None, by }));
+        self.tell(What::File(FileChange { action, path, to, dir, size: None, by }));
     }
 
     pub(crate) fn change(&self, command: Option<u64>, action: Action, path: &str) {

@@ -74,6 +74,10 @@ impl<'a> Draft<'a> {
     /// Somebody else changed the path as well; an older version in a place that the step emptied hides nothing.
     fn doubt(&mut self, path: &[u8], is_free: bool, theirs: Option<&Entry>) -> Result<()> {
         let is_file = theirs.is_some_and(|entry| !is_dir(entry) && !entry.is_opaque());
+        if is_free && theirs.is_some_and(is_dir) {
+            // All that was in it is put beside with it.
+            return self.settle(path, Clash::Doubtful, theirs);
+        }
         let comes_back = is_free && is_file && (self.step.is_removed)(path);
         if !comes_back || !self.make_directories(split(path).0, None)? {
             return self.clash(path, Clash::Doubtful, theirs);

@@ -112,6 +112,22 @@ fn what_outlives_its_run_is_named_and_can_be_stopped() {
 }
 
 #[test]
+fn the_control_group_of_a_run_whose_controller_was_killed_goes_with_its_recovery() {
+    let mut world = World::new();
+    world.ok(&["run", "--isolation", "none", "-q", "--detach", "--", "sh", "-c", "touch begun; sleep 1"]);
+    until("it began", || world.has("begun"));
+    let Some(group) = records(&world)[0]["group"].as_str().map(std::path::PathBuf::from) else {
+        return belay_testkit::skip("no control group can be made here");
+    };
+    kill(supervisor_of(&world), "KILL");
+    until("its command ended", || {
+        std::fs::read_to_string(group.join("cgroup.events")).is_ok_and(|events| events.contains("populated 0"))
+    });
+    world.ok(&["status"]);
+    assert!(!group.exists(), "{} is left", group.display());
+}
+
+#[test]
 fn a_killed_controller_is_noticed_and_the_run_put_in_order() {
     let mut world = World::new();
     world.workspace.file("a", "a");

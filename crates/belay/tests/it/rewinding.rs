@@ -236,7 +236,8 @@ fn names_that_mean_nothing_or_too_much_are_errors_that_help() {
     --- stderr
     error: there is nothing to undo
       nothing was changed
-    hint: `belay rollback SNAP` goes back to a snapshot; `belay snapshots` lists them
+    hint: `belay rollback` goes back to before the latest run, or to the last snapshot
+    hint: `belay undo --command N` takes back one command of a run; `belay log` shows their numbers
     ");
 }
 
