@@ -212,6 +212,10 @@ impl Supervisor<'_> {
         // What was deleted until nothing moves any more counts, too.
         let is_held = self.deletions.answer != Unattended::Note && self.hold_storm();
         let mut misplaced = self.look_at_deletions().map(|(_, misplaced)| misplaced).unwrap_or_default();
+        if self.deletions.recent.len() < self.deletions.count {
+            // Without root a file may be seen to leave before it is seen to arrive: these were moved.
+            return self.go_on();
+        }
         misplaced.extend(self.moved_in_storm(&snapshot).unwrap_or_default());
         let deleters = self.deletions.deleters();
         let mut paths: Vec<Vec<u8>> = self.deletions.recent.drain(..).map(|one| one.path).collect();

@@ -1,6 +1,6 @@
 //! `belay sql`: questions to the record of a run.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use belay_session::journal::{Answer, Cell as Value};
@@ -9,7 +9,7 @@ use serde_json::{Map, json};
 use crate::context::Context;
 use crate::error::Result;
 use crate::past;
-use crate::ui::escape::printable;
+use crate::ui::escape::{harmless, printable};
 use crate::ui::table::Table;
 
 /// Ask the record of a run in SQL, without being able to change it
@@ -53,7 +53,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             out.json(&object)?;
         }
     } else if args.csv {
-        write_csv(&mut out, &answer)?;
+        // On a terminal nothing in a field may move the cursor; a file gets the very bytes.
+        let is_seen = std::io::stdout().is_terminal();
+        write_csv(&mut out, &answer, |field| if is_seen { harmless(field) } else { field.to_owned() })?;
     } else {
         write_table(&mut out, &answer)?;
     }
@@ -70,8 +72,8 @@ fn write_table(out: &mut impl Write, answer: &Answer) -> Result<()> {
     Ok(table.write(out)?)
 }
 
-fn write_csv(out: &mut impl Write, answer: &Answer) -> Result<()> {
-    let line = |fields: Vec<String>| fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",");
+fn write_csv(out: &mut impl Write, answer: &Answer, shown: impl Fn(&str) -> String) -> Result<()> {
+    let line = |fields: Vec<String>| fields.iter().map(|field| quoted(&shown(field))).collect::<Vec<_>>().join(",");
     write!(out, "{}\r\n", line(answer.columns.clone()))?;
     for row in &answer.rows {
         write!(out, "{}\r\n", line(row.iter().map(text).collect()))?;

@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice, StripStream};
+use belay_session::is_invisible;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -53,9 +54,9 @@ impl Out {
         let written = match self.veils {
             true => serde_json::to_value(value).and_then(|mut value| {
                 veil(&mut value);
-                serde_json::to_writer(&mut *self, &value)
+                write_json(&mut *self, &value)
             }),
-            false => serde_json::to_writer(&mut *self, value),
+            false => write_json(&mut *self, value),
         };
         written.map_err(|error| Failure::output(error.into()))?;
         writeln!(self).map_err(Failure::output)
@@ -91,6 +92,28 @@ impl Write for Out {
 
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
+    }
+}
+
+fn write_json(out: &mut dyn Write, value: &impl Serialize) -> serde_json::Result<()> {
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, Harmless))
+}
+
+/// JSON whose texts are escaped as far as a terminal would take part of them for orders; it reads the same.
+struct Harmless;
+
+impl serde_json::ser::Formatter for Harmless {
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(|c: char| c.is_control() || is_invisible(c)) {
+            let c = rest[at..].chars().next().expect("it was found there");
+            out.write_all(&rest.as_bytes()[..at])?;
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}")?;
+            }
+            rest = &rest[at + c.len_utf8()..];
+        }
+        out.write_all(rest.as_bytes())
     }
 }
 
@@ -135,4 +158,19 @@ fn spawn(command: &str) -> io::Result<(Child, ChildStdin)> {
     let mut child = pager.spawn()?;
     let stdin = child.stdin.take().ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
     Ok((child, stdin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_json_moves_a_cursor_and_it_reads_the_same() {
+        let value = serde_json::json!({ "\u{9b}2J": ["a\u{202e}b", "\u{1b}[2J\n", "ä\u{e0001}", "plain"] });
+        let mut out = Vec::new();
+        write_json(&mut out, &value).expect("a vector takes everything");
+        let text = String::from_utf8(out).expect("JSON is text");
+        assert!(text.chars().all(|c| !c.is_control() && !is_invisible(c)) && text.contains('ä'), "{text:?}");
+        assert_eq!(serde_json::from_str::<Value>(&text).expect("it is JSON"), value);
+    }
 }

@@ -203,7 +203,7 @@ fn whether_refused_paths_are_watched_is_said() {
     let (ran, source) = jail(&mut world, &[]);
     match source.as_str() {
         Some("ebpf") => assert!(ran.stderr.contains("notes/one"), "{ran}"),
-        Some("none") => assert!(ran.stderr.contains("not watched, --denials does"), "{ran}"),
+        Some("none") => assert!(ran.stderr.contains("`belay run --denials` names the paths that it refuses"), "{ran}"),
         other => panic!("{other:?}: {ran}"),
     }
     let (ran, source) = jail(&mut world, &["--denials"]);

@@ -11,6 +11,10 @@ pub(super) fn harmless(shown: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(shown.len());
     let mut rest = shown;
     while let Some((&byte, after)) = rest.split_first() {
+        if let Some(length) = hidden(rest) {
+            rest = &rest[length..];
+            continue;
+        }
         if byte != ESCAPE {
             if byte >= b' ' || matches!(byte, b'\n' | b'\r' | b'\t' | 0x08) {
                 kept.push(byte);
@@ -25,6 +29,15 @@ pub(super) fn harmless(shown: &[u8]) -> Vec<u8> {
         rest = &rest[length..];
     }
     kept
+}
+
+/// The length of a character that begins here and is an order in one, or turns the text around.
+fn hidden(bytes: &[u8]) -> Option<usize> {
+    match bytes {
+        [0xc2, 0x80..=0x9f, ..] => Some(2),
+        [0xe2, 0x80, 0x8e | 0x8f | 0xaa..=0xae, ..] | [0xe2, 0x81, 0xa6..=0xa9, ..] => Some(3),
+        _ => None,
+    }
 }
 
 /// The length of the sequence that begins with an escape; all there is if it has no end.
@@ -51,7 +64,8 @@ mod tests {
 
     #[test]
     fn text_and_colours_stay_and_questions_go() {
-        let cases: [(&[u8], &[u8]); 7] = [
+        let cases: [(&[u8], &[u8]); 8] = [
+            ("a\u{9b}2Jb\u{202e}c\u{2066}ä".as_bytes(), "a2Jbcä".as_bytes()),
             (b"in> \x1b[1;31mred\x1b[0m\r\n", b"in> \x1b[1;31mred\x1b[0m\r\n"),
             (b"a\x1b[6nb\x1b[>cc\x1b[?2004hd", b"abcd"),
             (b"a\x1b]11;?\x07b\x1b]11;?\x1b\\c", b"abc"),
