@@ -4,7 +4,10 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use belay_session::store::{MtimePolicy, Step};
-use belay_session::{Goal, NewerEdit, Outcome, RewindKind, RewindPlan, RewindRequest, Snapshot, Stage, Workspace};
+use belay_session::{
+    Goal, Kind as SnapshotKind, NewerEdit, Origin, Outcome, RewindKind, RewindPlan, RewindRequest, Snapshot, Stage,
+    Workspace,
+};
 use serde_json::json;
 
 use crate::commands::rollback::How;
@@ -31,6 +34,7 @@ pub(crate) fn rewind(
     let mtime = how.mtime.map(Into::into);
     let request = RewindRequest { goal, paths, mtime };
     warn_of_runs(context, workspace)?;
+    say_passed(context, workspace, &request)?;
     if how.dry_run {
         return dry_run(context, workspace, &request);
     }
@@ -54,6 +58,40 @@ pub(crate) fn warn_of_runs(context: &Context<'_>, workspace: &Workspace<'_>) -> 
         context.ui.hint(format_args!("`belay stop {}` ends what is left of it first", run.id));
     }
     Ok(())
+}
+
+/// Whoever names no snapshot is told of those that somebody took since the one that is meant.
+fn say_passed(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<()> {
+    let Goal::To(None) = request.goal else { return Ok(()) };
+    // Where nothing can be meant, carrying it out tells so.
+    let Ok(target) = workspace.default_target() else { return Ok(()) };
+    let timeline = workspace.timeline()?;
+    let is_passed = |snapshot: &&Snapshot| snapshot.origin == Origin::Manual && snapshot.number > target.number;
+    let mut passed = timeline.snapshots().iter().rev().filter(is_passed);
+    if let Some(newest) = passed.next() {
+        let more = passed.count() as u64;
+        let more = if more == 0 { String::new() } else { format!(" and {}", quantity::more(more, "snapshot")) };
+        let (newest, target) = (view::snapshot_name(newest), &target.id);
+        context
+            .ui
+            .say(format_args!("Going back to {target}, past {newest}{more} of yours; `belay snapshots` lists them."));
+    }
+    Ok(())
+}
+
+/// After an agent's turn the newest snapshot is of the present, and what can be taken back is the turn.
+pub(crate) fn hint_turn(context: &Context<'_>, workspace: &Workspace<'_>) {
+    if let Some(turn) = latest_turn(workspace) {
+        context.ui.hint(format_args!("`belay undo @turn-{turn}` takes back what the agent did in its latest turn"));
+    }
+}
+
+/// The number of an agent's latest turn.
+pub(crate) fn latest_turn(workspace: &Workspace<'_>) -> Option<u64> {
+    // A timeline that cannot be read is told by whatever was asked for.
+    let timeline = workspace.timeline().ok()?;
+    let turn = timeline.snapshots().iter().rev().find(|snapshot| snapshot.kind == SnapshotKind::Turn);
+    turn.and_then(|snapshot| snapshot.cause.turn)
 }
 
 /// What a run must not leave behind may be in a snapshot of it all the same; whoever goes back there decides.
@@ -85,10 +123,17 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindReq
     let mut out = context.ui.paged();
     write_plan(&mut out, &plan, &newer, usize::MAX)?;
     out.finish()?;
-    if !plan.plan.steps.is_empty() {
-        context.ui.say("Nothing was changed (dry run).");
+    match plan.plan.steps.is_empty() {
+        true if means_latest(request) => hint_turn(context, workspace),
+        true => {}
+        false => context.ui.say("Nothing was changed (dry run)."),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether no snapshot and no path was named.
+fn means_latest(request: &RewindRequest) -> bool {
+    matches!(request.goal, Goal::To(None)) && request.paths.is_empty()
 }
 
 /// Shows the plan and asks; `false` when there is nothing to do.
@@ -107,6 +152,9 @@ fn ask(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest
     write_plan(&mut out, &plan, &newer, LINES_MAX)?;
     out.finish()?;
     if is_empty {
+        if means_latest(request) {
+            hint_turn(context, workspace);
+        }
         return Ok(false);
     }
     let question = match newer.is_empty() {
@@ -143,6 +191,9 @@ fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindR
         ui.print_json(&outcome_json(&outcome))?;
     } else {
         report(context, workspace, &outcome, whole);
+        if outcome.safety.is_none() && means_latest(request) {
+            hint_turn(context, workspace);
+        }
     }
     let short = outcome.left.iter().any(view::is_shortfall);
     Ok(if short { ExitCode::from(Kind::Incomplete.exit_code()) } else { ExitCode::SUCCESS })

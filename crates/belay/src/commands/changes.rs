@@ -10,6 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::rewind::latest_turn;
 use crate::ui::table::{Cell, Table};
 use crate::ui::{quantity, width};
 use crate::view::{self, changes::Line, touch};
@@ -45,6 +46,7 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
+    let is_named = args.of.is_some();
     let of = args.of.map_or(ChangesOf::Latest, ChangesOf::Named);
     let meter = context.ui.meter("Looking");
     let changed = workspace.changed(&of, context.work(&meter))?;
@@ -75,6 +77,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         writeln!(out, "Nothing changed.")?;
     }
     out.finish()?;
+    if let (true, false, Some(turn)) = (changed.paths.is_empty(), is_named, latest_turn(&workspace)) {
+        context
+            .ui
+            .hint(format_args!("`belay changes @turn-{turn}` shows what changed since the agent's latest turn began"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

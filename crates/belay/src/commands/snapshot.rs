@@ -1,11 +1,11 @@
 //! `belay snapshot`: captures the workspace now.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use belay_session::store::{Algorithm, Cloned};
-use belay_session::{BackendChoice, Cause, Kind, Origin, Snapshot, SnapshotRequest, Taken, Workspace};
+use belay_session::{BackendChoice, Cause, Kind, Origin, Snapshot, SnapshotRequest, Taken, Workspace, shell_word};
 use serde_json::{Value, json};
 
 use crate::context::{self, Context};
@@ -96,7 +96,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             .untouched()
             .hint("use another BELAY_HOME for a store of its own"));
     }
-    let workspace = context.workspace_or_new(&home, &directory, args.here)?;
+    let workspace = context.workspace_or_new(&home, &directory, args.here);
+    let workspace = workspace.map_err(|failure| hinting_label(failure, args.path.as_deref(), &directory))?;
     let meter = context.ui.meter("Capturing");
     let (kind, origin, cause) = match args.turn {
         true => (Kind::Turn, Origin::Auto, workspace.next_turn(args.prompt)?),
@@ -117,6 +118,16 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     drop(meter);
     report(context, &workspace, &taken)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A single word that names no directory is most likely meant to name the snapshot.
+fn hinting_label(failure: Failure, typed: Option<&Path>, directory: &Path) -> Failure {
+    let word = typed.and_then(Path::to_str).filter(|word| !word.contains('/'));
+    match word {
+        Some(word) if directory.symlink_metadata().is_err() => failure
+            .hint(format!("`belay snapshot --label {}` gives the snapshot that name", shell_word(word.as_bytes()))),
+        _ => failure,
+    }
 }
 
 fn report(context: &Context<'_>, workspace: &Workspace<'_>, taken: &Taken) -> Result<()> {

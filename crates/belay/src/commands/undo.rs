@@ -8,7 +8,7 @@ use crate::commands::rollback::How;
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::revert::revert;
-use crate::rewind::rewind;
+use crate::rewind::{latest_turn, rewind};
 
 /// Take back the last rollback, or one command or turn and nothing else
 ///
@@ -70,9 +70,22 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             Some(number) => StepName::Command { run: None, number },
             None => return Err(unclear(&workspace, &other)),
         },
-        (None, None, None) => return rewind(context, &workspace, Goal::Undo, Vec::new(), &args.how),
+        (None, None, None) => {
+            let undone = rewind(context, &workspace, Goal::Undo, Vec::new(), &args.how);
+            return undone.map_err(|failure| hinting_turn(&workspace, failure));
+        }
     };
     revert(context, &workspace, step, &args.how)
+}
+
+/// Where no rollback can be undone, the agent's latest turn is what is most likely meant.
+fn hinting_turn(workspace: &Workspace<'_>, failure: Failure) -> Failure {
+    match latest_turn(workspace) {
+        Some(turn) if failure.kind == Kind::NotFound => {
+            failure.hint(format!("`belay undo @turn-{turn}` takes back what the agent did in its latest turn"))
+        }
+        _ => failure,
+    }
 }
 
 /// A command's number, with or without the sign that `belay log` puts before it.

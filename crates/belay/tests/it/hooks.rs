@@ -84,6 +84,28 @@ fn turns_and_tool_calls_can_be_named_blamed_and_undone_without_a_run() {
 }
 
 #[test]
+fn whoever_names_nothing_after_a_turn_is_told_how_to_take_it_back() {
+    let mut world = World::new();
+    world.workspace.file("a.txt", "one\n");
+    prompt(&mut world, "p1", "add a line");
+    shell(&mut world, "t1", "echo two >> a.txt");
+    claude(&mut world, "Stop", json!({}));
+    for words in [&["rollback", "-y"][..], &["rollback", "--dry-run"], &["undo", "-y"]] {
+        let ran = world.belay(words);
+        assert!(ran.stderr.contains("`belay undo @turn-1` takes back what the agent did"), "{words:?}: {ran}");
+    }
+    let changes = world.belay(&["changes"]);
+    assert!(changes.stderr.contains("`belay changes @turn-1`"), "{changes}");
+    let since = world.ok(&["changes", "@turn-1"]);
+    assert!(since.contains("a.txt"), "{since}");
+    // Who names a snapshot knows what is meant.
+    let named = world.belay(&["rollback", "@latest", "-y"]);
+    assert!(!named.stderr.contains("@turn-1"), "{named}");
+    world.ok(&["undo", "@turn-1", "-y"]);
+    assert_eq!(world.read("a.txt"), "one\n");
+}
+
+#[test]
 fn the_paths_of_a_conversation_are_counted_alike_wherever_they_are_told() {
     let mut world = World::new();
     prompt(&mut world, "p1", "write a log");

@@ -133,6 +133,24 @@ fn without_a_terminal_consent_must_be_given_beforehand() {
 }
 
 #[test]
+fn a_rollback_without_a_name_tells_which_snapshots_of_yours_it_passes() {
+    let mut world = World::new();
+    world.workspace.file("notes.txt", "one\n");
+    world.ok(&["run", "--isolation", "none", "--", "sh", "-c", "echo two > notes.txt"]);
+    world.ok(&["snapshot", "--label", "good"]);
+    world.workspace.file("notes.txt", "three\n");
+    let plan = world.belay(&["rollback", "--dry-run"]);
+    assert!(plan.stderr.contains("(good) of yours; `belay snapshots` lists them"), "{plan}");
+    let done = world.belay(&["rollback", "-y"]);
+    assert!(done.stderr.contains("past snap_") && done.stderr.contains("(good) of yours"), "{done}");
+    assert_eq!(world.read("notes.txt"), "one\n");
+    world.ok(&["undo", "-y"]);
+    let named = world.belay(&["rollback", "good", "-y"]);
+    assert!(!named.stderr.contains("of yours"), "{named}");
+    assert_eq!(world.read("notes.txt"), "two\n");
+}
+
+#[test]
 fn parts_can_be_brought_back_alone() {
     let mut world = World::new();
     world.workspace.file("src/a.txt", "a\n").file("src/b.txt", "b\n").file("c.txt", "c\n");

@@ -395,3 +395,13 @@ fn words_that_are_no_text_are_refused_like_any_others() {
         assert!(!String::from_utf8_lossy(&ran.stderr).contains("panicked"), "{ran:?}");
     }
 }
+
+#[test]
+fn a_word_that_is_no_directory_is_taken_for_a_name() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["snapshot", "before"]);
+    assert!(ran.code != 0 && ran.stderr.contains("`belay snapshot --label before`"), "{ran}");
+    let ran = world.belay(&["snapshot", "no/such"]);
+    assert!(ran.code != 0 && !ran.stderr.contains("--label"), "{ran}");
+}
