@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use belay_session::store::{Algorithm, Manifest};
+use belay_session::store::{Algorithm, Manifest, OnDamage};
 use belay_session::{Consent, Goal, Home, HomeOptions, RewindRequest, SnapshotRequest, Sources, Work};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -141,7 +141,7 @@ impl Workspace {
 
     /// Takes the last rollback back; returns what that changed.
     fn undo(&self, py: Python<'_>) -> PyResult<Vec<Change>> {
-        let request = RewindRequest { goal: Goal::Undo, paths: Vec::new(), mtime: None };
+        let request = RewindRequest { goal: Goal::Undo, paths: Vec::new(), mtime: None, on_damage: OnDamage::Refuse };
         work::run(py, |work| self.rewind(&request, work))
     }
 

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
-use belay_session::store::{Algorithm, Disk, Gap, GapKind, Left, Lock, LockMode, Manifest, Packing};
+use belay_session::store::{Algorithm, Disk, Gap, GapKind, Left, Lock, LockMode, Manifest, OnDamage, Packing};
 use belay_session::{
     Consent, Error as SessionError, Format, Goal, Home, HomeOptions, RewindRequest, Snapshot, SnapshotRequest, Sources,
     Stage, Text, Work, Workspace,
@@ -290,7 +290,12 @@ pub(crate) fn make_again(path: &Path) -> Result<bool> {
 
 /// A request to go back to a snapshot, wholly.
 pub(crate) fn to(snapshot: &str) -> RewindRequest {
-    RewindRequest { goal: Goal::To(Some(snapshot.to_owned())), paths: Vec::new(), mtime: None }
+    RewindRequest {
+        goal: Goal::To(Some(snapshot.to_owned())),
+        paths: Vec::new(),
+        mtime: None,
+        on_damage: OnDamage::Refuse,
+    }
 }
 
 /// Takes the snapshot under a label that tells the number, unless somebody else has used that.

@@ -9,8 +9,8 @@ use std::collections::{HashMap, HashSet};
 
 use belay_event as event;
 use belay_store::{
-    Captured, Change, Clash, Conflict, Edit, Entry, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy, Opaque,
-    Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged, merge,
+    Captured, Change, Clash, Conflict, Edit, Entry, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy,
+    OnDamage, Opaque, Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged, merge,
 };
 
 use crate::error::{Error, Result};
@@ -259,7 +259,14 @@ impl Workspace<'_> {
         let (target, manifest) = self.plant(&merged, now.manifest(), wanted.manifest(), &request)?;
         // The times of another place say nothing about what was built here.
         let mtime = mtime.unwrap_or(MtimePolicy::Fresh);
-        let aim = Aim { kind: RewindKind::Pick, target, manifest, paths: paths_of(&merged.edits), mtime };
+        let aim = Aim {
+            kind: RewindKind::Pick,
+            target,
+            manifest,
+            paths: paths_of(&merged.edits),
+            mtime,
+            on_damage: OnDamage::Refuse,
+        };
         let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths, &self.guard())?;
         tell(Stage::Restoring(&plan));
         let applied = self.carry_out(&aim, &safety, &plan, work, None)?;

@@ -10,7 +10,8 @@ mod touched;
 use std::collections::{HashMap, HashSet};
 
 use belay_store::{
-    Applied, Change, Clash, Conflict, Edit, Entry, Faults, Kind as EntryKind, Left, Merged, MtimePolicy, Scope, Spared,
+    Applied, Change, Clash, Conflict, Edit, Entry, Faults, Kind as EntryKind, Left, Merged, MtimePolicy, OnDamage,
+    Scope, Spared,
 };
 
 use crate::blend::{Meant, change_of, paths_of, weigh};
@@ -97,7 +98,14 @@ impl Workspace<'_> {
         tell(Stage::Captured(&safety));
         let (target, manifest) = self.plant(&merged, now.manifest(), before.manifest(), &without(&step))?;
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
-        let aim = Aim { kind: RewindKind::Revert, target, manifest, paths: paths_of(&merged.edits), mtime };
+        let aim = Aim {
+            kind: RewindKind::Revert,
+            target,
+            manifest,
+            paths: paths_of(&merged.edits),
+            mtime,
+            on_damage: OnDamage::Refuse,
+        };
         let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths, &self.guard())?;
         tell(Stage::Restoring(&plan));
         let applied = self.carry_out(&aim, &safety, &plan, work, faults)?;

@@ -221,6 +221,7 @@ impl<'h> Workspace<'h> {
                 goal: crate::rollback::Goal::To(Some(base.id.clone())),
                 paths: Vec::new(),
                 mtime: None,
+                on_damage: belay_store::OnDamage::Refuse,
             },
             work,
             &mut |_| {},

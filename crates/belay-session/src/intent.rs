@@ -32,6 +32,9 @@ pub(crate) struct Intent {
     pub(crate) guard: Guard,
     /// Whether files get the modification times that they had.
     pub(crate) exact_times: bool,
+    /// Whether files whose content is damaged are left as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) leaves_damaged: bool,
     pub(crate) begun_at: Timestamp,
 }
 
@@ -186,6 +189,7 @@ mod tests {
             paths: vec![PathText::from(&b"a\xff"[..])],
             guard: Guard::default(),
             exact_times: true,
+            leaves_damaged: false,
             begun_at: Timestamp::from_second(second).unwrap(),
         }
     }

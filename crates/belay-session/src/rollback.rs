@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use belay_store::{
     Applied, ApplyOptions, Captured, Change, Coverage, Entry, Faults, GapKind, Kind as EntryKind, Left, LeftReason,
-    Links, Lock, LockMode, Manifest, MtimePolicy, Node, OnStop, Plan, Scope, Sides, Step, Store, View, apply, diff,
-    extract, plan, tidy_up,
+    Links, Lock, LockMode, Manifest, MtimePolicy, Node, OnDamage, OnStop, Plan, Scope, Sides, Step, Store, View, apply,
+    diff, extract, plan, tidy_up,
 };
 use jiff::Timestamp;
 
@@ -58,6 +58,8 @@ pub struct RewindRequest {
     pub paths: Vec<Vec<u8>>,
     /// The modification times; without it, exact if build outputs were captured too.
     pub mtime: Option<MtimePolicy>,
+    /// What becomes of files whose content the store holds no longer as it was.
+    pub on_damage: OnDamage,
 }
 
 /// What a rollback would do.
@@ -132,6 +134,7 @@ pub(crate) struct Aim {
     pub(crate) manifest: Manifest,
     pub(crate) paths: Vec<Vec<u8>>,
     pub(crate) mtime: MtimePolicy,
+    pub(crate) on_damage: OnDamage,
 }
 
 impl Workspace<'_> {
@@ -275,6 +278,7 @@ impl Workspace<'_> {
             paths: aim.paths.iter().map(|path| PathText::from(path.as_slice())).collect(),
             guard: self.guard(),
             exact_times: aim.mtime == MtimePolicy::Exact,
+            leaves_damaged: aim.on_damage == OnDamage::Leave,
             begun_at: safety.created_at,
         };
         intent.write(self.home.disk(), &self.id)?;
@@ -387,7 +391,8 @@ impl Workspace<'_> {
         let of_target = |error| damaged(&target.id, Error::Store(error));
         let manifest = Manifest::read(store, &target.manifest).map_err(of_target)?;
         let mtime = usual_mtime(&manifest.coverage(store).map_err(of_target)?);
-        Ok(Aim { kind, target, manifest, paths, mtime: request.mtime.unwrap_or(mtime) })
+        let mtime = request.mtime.unwrap_or(mtime);
+        Ok(Aim { kind, target, manifest, paths, mtime, on_damage: request.on_damage })
     }
 
     /// Refuses paths that are nowhere, and for a restore also those that the snapshot does not have.
@@ -418,6 +423,18 @@ impl Workspace<'_> {
 
     /// Writes a snapshot, or some paths of it, into a directory that is new or empty.
     pub fn extract(&self, snapshot: &Snapshot, paths: &[Vec<u8>], to: &Path, work: Work<'_>) -> Result<Applied> {
+        self.extract_all_but(OnDamage::Refuse, snapshot, paths, to, work)
+    }
+
+    /// The same, and says what becomes of files whose content the store holds no longer as it was.
+    pub fn extract_all_but(
+        &self,
+        on_damage: OnDamage,
+        snapshot: &Snapshot,
+        paths: &[Vec<u8>],
+        to: &Path,
+        work: Work<'_>,
+    ) -> Result<Applied> {
         self.home.check_outside(to)?;
         let of_snapshot = |error| damaged(&snapshot.id, Error::Store(error));
         let manifest = Manifest::read(self.home.store(), &snapshot.manifest).map_err(of_snapshot)?;
@@ -427,6 +444,7 @@ impl Workspace<'_> {
             progress: work.progress,
             stop: work.stop,
             on_stop: OnStop::OldState,
+            on_damage,
             faults: None,
         };
         extract(self.home.store(), &manifest, &Scope::new(paths.to_vec()), to, &options).map_err(of_snapshot)
@@ -496,6 +514,7 @@ pub(crate) fn apply_options<'a>(intent: &'a Intent, on_stop: OnStop, work: Work<
         progress: work.progress,
         stop: work.stop,
         on_stop,
+        on_damage: if intent.leaves_damaged { OnDamage::Leave } else { OnDamage::Refuse },
         faults: None,
     }
 }

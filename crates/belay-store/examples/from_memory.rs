@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_store::{
-    Algorithm, ApplyOptions, Assembled, Assembly, Coverage, Filter, Limits, Meta, MtimePolicy, OnStop, Quiet, RealDisk,
-    Scope, Store, VerifyOptions, extract, verify,
+    Algorithm, ApplyOptions, Assembled, Assembly, Coverage, Filter, Limits, Meta, MtimePolicy, OnDamage, OnStop, Quiet,
+    RealDisk, Scope, Store, VerifyOptions, extract, verify,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,6 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         progress: &Quiet,
         stop: &stop,
         on_stop: OnStop::OldState,
+        on_damage: OnDamage::Refuse,
         faults: None,
     };
     extract(&store, &manifest, &Scope::default(), &to, &how)?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_store::{
-    Algorithm, ApplyOptions, CaptureOptions, Filter, Limits, MtimePolicy, OnStop, Quiet, RealDisk, Root, Scope, Source,
-    Store, Time, View, apply, capture, plan,
+    Algorithm, ApplyOptions, CaptureOptions, Filter, Limits, MtimePolicy, OnDamage, OnStop, Quiet, RealDisk, Root,
+    Scope, Source, Store, Time, View, apply, capture, plan,
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -49,6 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         progress: &Quiet,
         stop: &stop,
         on_stop: OnStop::OldState,
+        on_damage: OnDamage::Refuse,
         faults: None,
     };
     let applied = apply(&store, &root, &steps, &how)?;

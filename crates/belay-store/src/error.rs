@@ -97,6 +97,11 @@ impl Error {
         }
     }
 
+    /// Whether the store does not hold any more what it held.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Error::Corrupt { .. } | Error::Missing(_))
+    }
+
     pub(crate) fn disk(operation: &'static str, name: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let name = name.into();
         move |source| Error::Disk { operation, name, source }

@@ -83,7 +83,7 @@ pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, g
 pub use native::{Cloned, Completed, Copier, CopyPlace, Frame, Located, Making, NativeCopy, Slot, Whole, remove_copy};
 pub use objects::{Batch, ObjectKind, Packing, Store, Usage, Worker};
 pub use restore::{
-    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnStop, Plan, Step, Steps, apply, extract,
+    Applied, ApplyOptions, Faults, Left, LeftReason, MtimePolicy, OnDamage, OnStop, Plan, Step, Steps, apply, extract,
     is_between, is_privileged, plan, tidy_up,
 };
 pub use tree::{Content, Entry, Kind, Meta, Node, Opaque, Segment, View};

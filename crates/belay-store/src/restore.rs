@@ -108,6 +108,8 @@ pub enum LeftReason {
     ChangedSince,
     /// Whoever asked must not have it changed.
     Spared,
+    /// What the store holds of it is damaged or lost.
+    Damaged,
     /// The user may not do it, or not all of it (devices, owners, some attributes).
     NotPermitted,
     /// The operating system refused, with this error number.
@@ -177,8 +179,20 @@ pub struct ApplyOptions<'a> {
     pub stop: &'a AtomicBool,
     /// What is left then.
     pub on_stop: OnStop,
+    /// What becomes of files whose content is damaged.
+    pub on_damage: OnDamage,
     /// For tests.
     pub faults: Option<&'a Faults>,
+}
+
+/// What a restore does if the store does not hold the content of a file any more as it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDamage {
+    /// Nothing: it changes no path at all.
+    #[default]
+    Refuse,
+    /// It leaves that file as it is, and brings back the rest.
+    Leave,
 }
 
 /// What a restore did.

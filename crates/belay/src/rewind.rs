@@ -10,7 +10,7 @@ use belay_session::{
 };
 use serde_json::json;
 
-use crate::commands::rollback::How;
+use crate::commands::rollback::{Damage, How};
 use crate::context::Context;
 use crate::error::{Kind, Result};
 use crate::ui::escape::printable;
@@ -29,10 +29,10 @@ pub(crate) fn rewind(
     workspace: &Workspace<'_>,
     goal: Goal,
     paths: Vec<Vec<u8>>,
-    how: &How,
+    (how, damage): (&How, Damage),
 ) -> Result<ExitCode> {
     let mtime = how.mtime.map(Into::into);
-    let request = RewindRequest { goal, paths, mtime };
+    let request = RewindRequest { goal, paths, mtime, on_damage: damage.on_damage() };
     warn_of_runs(context, workspace)?;
     say_passed(context, workspace, &request)?;
     if how.dry_run {

@@ -194,6 +194,7 @@ pub(crate) fn left_name(reason: LeftReason) -> &'static str {
         LeftReason::ChangedSince => "changed-since",
         LeftReason::NotPermitted => "not-permitted",
         LeftReason::Spared => "out-of-reach",
+        LeftReason::Damaged => "damaged",
         LeftReason::Failed(_) => "failed",
     }
 }
@@ -212,6 +213,7 @@ fn left_words(reason: LeftReason) -> String {
         LeftReason::ChangedSince => "it changed in the meantime".to_owned(),
         LeftReason::NotPermitted => "not permitted".to_owned(),
         LeftReason::Spared => "this run is kept from it".to_owned(),
+        LeftReason::Damaged => "what the store holds of it is damaged".to_owned(),
         LeftReason::Failed(errno) => plain(io::Error::from_raw_os_error(errno)),
     }
 }

@@ -3433,7 +3433,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__redo)
-            opts="-n -y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --dry-run --yes --mtime --skip-damaged --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3497,7 +3497,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__restore)
-            opts="-n -y -C -q -h --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --dry-run --yes --mtime --skip-damaged --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3573,7 +3573,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__rollback)
-            opts="-n -y -C -q -h --to --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --to --dry-run --yes --mtime --skip-damaged --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4229,7 +4229,7 @@ _belay() {
             return 0
             ;;
         belay__subcmd__undo)
-            opts="-n -y -C -q -h --command --run --step --dry-run --yes --mtime --directory --fork --json --color --quiet --yes-really --help"
+            opts="-n -y -C -q -h --command --run --step --dry-run --yes --mtime --skip-damaged --directory --fork --json --color --quiet --yes-really --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

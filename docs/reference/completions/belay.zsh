@@ -593,6 +593,7 @@ never\:"Never"))' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
+'--skip-damaged[Leave files as they are whose content is damaged in the store, and bring back the rest]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -834,9 +835,9 @@ never\:"Never"))' \
 ;;
 (undo)
 _arguments "${_arguments_options[@]}" : \
-'--command=[The number of the command to take back, with everything that it started; \`belay log\` shows the numbers]:N:_default' \
+'(--skip-damaged)--command=[The number of the command to take back, with everything that it started; \`belay log\` shows the numbers]:N:_default' \
 '--run=[The run that the command belongs to; the latest by default]:RUN:_default' \
-'(--command)--step=[Take back what happened between this snapshot and the next]:SNAP:_default' \
+'(--command --skip-damaged)--step=[Take back what happened between this snapshot and the next]:SNAP:_default' \
 '--mtime=[Give restored files the time they had, or the present one so that build tools see the change]:WHICH:((exact\:"The one it had"
 fresh\:"The present"))' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \
@@ -849,6 +850,7 @@ never\:"Never"))' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
+'--skip-damaged[Leave files as they are whose content is damaged in the store, and bring back the rest]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -872,6 +874,7 @@ never\:"Never"))' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
+'--skip-damaged[Leave files as they are whose content is damaged in the store, and bring back the rest]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \
@@ -894,6 +897,7 @@ never\:"Never"))' \
 '--dry-run[Only show what would be done]' \
 '-y[Do not ask]' \
 '--yes[Do not ask]' \
+'--skip-damaged[Leave files as they are whose content is damaged in the store, and bring back the rest]' \
 '--json[Print JSON\: one document, or one object a line for lists that can be long]' \
 '-q[Say nothing but what was asked for, warnings and errors]' \
 '--quiet[Say nothing but what was asked for, warnings and errors]' \

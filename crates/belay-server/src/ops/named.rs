@@ -9,7 +9,7 @@ mod in_git;
 
 use std::collections::{BTreeSet, HashSet};
 
-use belay_session::store::{FileType, Scope};
+use belay_session::store::{FileType, OnDamage, Scope};
 use belay_session::{Error as SessionError, Goal, Outcome, RewindRequest, Snapshot, SnapshotRequest};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -128,7 +128,7 @@ pub(super) fn restore(call: &Call<'_>) -> Result<Reply> {
         return Ok(restored(wanted, &[], json!({})));
     }
     let goal = Goal::To(Some(target.id.clone()));
-    let request = RewindRequest { goal, paths: paths.unwrap_or_default(), mtime: None };
+    let request = RewindRequest { goal, paths: paths.unwrap_or_default(), mtime: None, on_damage: OnDamage::Refuse };
     let outcome = rewind(call, &request)?;
     let files = changed_files(call, &outcome)?;
     let safety = outcome.safety.as_ref().map(|safety| &safety.id);

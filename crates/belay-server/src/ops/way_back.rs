@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use belay_session::store::{Clash, Entry, Left};
+use belay_session::store::{Clash, Entry, Left, OnDamage};
 use belay_session::{
     Error as SessionError, Goal, Kind, Outcome, RevertRequest, Reverted, RewindRequest, Snapshot, StepName,
 };
@@ -36,7 +36,7 @@ pub(super) fn revert(call: &Call<'_>) -> Result<Reply> {
     }
     let is_kept = call.workspace.entry(&tree, &path)?.is_some();
     let goal = Goal::To(Some(target.id.clone()));
-    let request = RewindRequest { goal, paths: vec![path.clone()], mtime: None };
+    let request = RewindRequest { goal, paths: vec![path.clone()], mtime: None, on_damage: OnDamage::Refuse };
     let outcome = rewind(call, &request)?;
     // By the rules of that snapshot it would not have been captured, had it been there.
     if outcome.safety.is_none() && outcome.left.iter().any(|left| left.path == path) {
@@ -148,7 +148,7 @@ pub(super) fn undo(call: &Call<'_>) -> Result<Reply> {
 }
 
 fn last() -> RewindRequest {
-    RewindRequest { goal: Goal::Undo, paths: Vec::new(), mtime: None }
+    RewindRequest { goal: Goal::Undo, paths: Vec::new(), mtime: None, on_damage: OnDamage::Refuse }
 }
 
 fn plan_last(call: &Call<'_>) -> Result<Reply> {

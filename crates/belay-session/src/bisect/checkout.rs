@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, OnStop, Scope, View, apply, plan};
+use belay_store::{ApplyOptions, Change, Manifest, MtimePolicy, OnDamage, OnStop, Scope, View, apply, plan};
 
 use crate::config::Sources;
 use crate::error::{Error, Result, chain_of};
@@ -128,6 +128,7 @@ impl<'w, 'h> Checkout<'w, 'h> {
                     progress: work.progress,
                     stop: work.stop,
                     on_stop: OnStop::OldOrHalf,
+                    on_damage: OnDamage::Refuse,
                     faults: None,
                 };
                 apply(store, &workspace.writable()?, &plan, &options)?;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use belay_store::{ApplyOptions, Change, LockMode, Manifest, MtimePolicy, OnStop, Scope, View, apply, plan};
+use belay_store::{ApplyOptions, Change, LockMode, Manifest, MtimePolicy, OnDamage, OnStop, Scope, View, apply, plan};
 
 use super::{Fork, base_request};
 use crate::config::Sources;
@@ -92,6 +92,7 @@ impl<'h> Workspace<'h> {
             progress: work.progress,
             stop: &calm,
             on_stop: OnStop::OldState,
+            on_damage: OnDamage::Refuse,
             faults: None,
         };
         Ok(apply(store, &self.writable()?, &steps, &options)?.changed)

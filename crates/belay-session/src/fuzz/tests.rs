@@ -59,6 +59,7 @@ fn intent() -> Intent {
         paths: vec![PathText::from(&b"a\xff"[..])],
         guard: crate::guard::Guard::default(),
         exact_times: true,
+        leaves_damaged: true,
         begun_at: at(1),
     }
 }

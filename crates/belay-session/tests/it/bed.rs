@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use belay_session::store::{Disk, Faults, Quiet};
+use belay_session::store::{Disk, Faults, OnDamage, Quiet};
 use belay_session::{
     Clock, Consent, Error, Goal, Home, HomeOptions, Ids, Outcome, Override, RewindRequest, Snapshot, SnapshotRequest,
     Sources, Taken, Work, Workspace,
@@ -118,7 +118,7 @@ impl Bed {
 
 pub(crate) fn request(goal: Goal, paths: &[&str]) -> RewindRequest {
     let paths = paths.iter().map(|path| path.as_bytes().to_vec()).collect();
-    RewindRequest { goal, paths, mtime: None }
+    RewindRequest { goal, paths, mtime: None, on_damage: OnDamage::Refuse }
 }
 
 pub(crate) fn options(seconds: &Arc<AtomicI64>, seed: u64) -> HomeOptions {

@@ -11,7 +11,7 @@ use belay_sys::{Dir, FileType};
 use super::flush::Flusher;
 use super::metadata::{Thing, Wish, is_refusal};
 use super::stage::{Handles, is_gone};
-use super::{Applied, LeftReason, Step, Work, durable};
+use super::{Applied, LeftReason, OnDamage, Step, Work, durable};
 use crate::error::{Error, Result};
 use crate::native::{GIVEN_BYTES_MIN, Given};
 use crate::objects::{Reader, SHARED_BYTES_MIN};
@@ -171,7 +171,13 @@ impl<'a> Work<'a> {
             result => result.map_err(failed)?,
         };
         if let (Some(file), Kind::File { size, content }) = (&file, &entry.kind) {
-            self.fill(&mut scribe.reader, file, (*size, content), step.path)?;
+            let filled = self.fill(&mut scribe.reader, file, (*size, content), step.path);
+            if self.options.on_damage == OnDamage::Leave && filled.as_ref().is_err_and(Error::is_damage) {
+                // What cannot be removed now is removed when the restore is tidied up.
+                let _ = self.hands.change(|| dir.remove_file(&name));
+                return Ok(Leaf::GivenUp(LeftReason::Damaged));
+            }
+            filled?;
         }
         let thing = match &file {
             Some(file) => Thing::File { file, dir, name: &name },

@@ -219,10 +219,16 @@ impl Work<'_> {
         let anchors: HashSet<&[u8]> = all.iter().filter_map(|at| self.layout.step(*at).link_to).collect();
         let staged = self.layout.staged().map(|at| (self.layout.path(at), at));
         let staged: HashMap<&[u8], u32> = staged.filter(|(path, _)| anchors.contains(path)).collect();
+        let is_damaged = |left: &&Left| left.reason == LeftReason::Damaged;
+        let damaged: HashSet<Vec<u8>> = applied.left.iter().filter(is_damaged).map(|left| left.path.clone()).collect();
         let mut scribe = self.scribe()?;
         for at in all {
             let step = self.layout.step(at);
             let anchor = step.link_to.unwrap_or_default();
+            if damaged.contains(anchor) {
+                self.give_up(at, LeftReason::Damaged, applied);
+                continue;
+            }
             let source = staged.get(anchor).filter(|anchor| self.layout.is_staged(**anchor));
             let refused = match self.make_link(&mut scribe.handles, at, source.copied(), anchor) {
                 Ok(refused) => refused,

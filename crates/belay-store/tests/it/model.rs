@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use belay_store::{
-    Algorithm, ApplyOptions, CaptureOptions, Captured, Filter, Limits, Manifest, MtimePolicy, OnStop, Quiet, Root,
-    Scope, Source, Store, View, apply, capture, plan, preview,
+    Algorithm, ApplyOptions, CaptureOptions, Captured, Filter, Limits, Manifest, MtimePolicy, OnDamage, OnStop, Quiet,
+    Root, Scope, Source, Store, View, apply, capture, plan, preview,
 };
 use belay_testkit::{Ignore, Kind, TempWorkspace, World, assert_same_world, diff_worlds};
 use proptest::prelude::*;
@@ -132,6 +132,7 @@ impl Model {
             progress: &Quiet,
             stop: &self.stop,
             on_stop: OnStop::OldState,
+            on_damage: OnDamage::Refuse,
             faults: None,
         };
         let wrecked = self.ws.walk();

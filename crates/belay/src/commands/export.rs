@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use belay_session::store::OnDamage;
 use belay_session::{CommitRequest, Committed, NotInGit, Packing, SNAPSHOT_REFS, Snapshot, WhyNotInGit, Workspace};
 use serde_json::{Value, json};
 
@@ -65,7 +66,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let to = args.to.unwrap_or_default();
     let Some(packing) = Packing::of(&to) else {
-        return rollback::extract(context, &workspace, Some(&args.snapshot), &[], &to);
+        return rollback::extract(context, &workspace, Some(&args.snapshot), &[], &to, OnDamage::Refuse);
     };
     archive(context, &workspace, &args.snapshot, &to, packing, args.force)
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use belay_session::Goal;
 
-use crate::commands::rollback::How;
+use crate::commands::rollback::{Damage, How};
 use crate::context::Context;
 use crate::error::Result;
 use crate::rewind::rewind;
@@ -15,6 +15,9 @@ use crate::rewind::rewind;
 pub(crate) struct Args {
     #[command(flatten)]
     how: How,
+
+    #[command(flatten)]
+    damage: Damage,
 }
 
 const EXAMPLES: &str = "\
@@ -26,5 +29,5 @@ Examples:
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
-    rewind(context, &workspace, Goal::Redo, Vec::new(), &args.how)
+    rewind(context, &workspace, Goal::Redo, Vec::new(), (&args.how, args.damage))
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use belay_session::{Error, Goal, Snapshot, Workspace};
 
-use crate::commands::rollback::How;
+use crate::commands::rollback::{Damage, How};
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::rewind::rewind;
@@ -25,6 +25,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     how: How,
+
+    #[command(flatten)]
+    damage: Damage,
 }
 
 const EXAMPLES: &str = "\
@@ -39,7 +42,13 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
     let workspace = context.workspace_despite(&home)?;
     let (snapshot, paths) = meant(context, &workspace, &args.words)?;
-    rewind(context, &workspace, Goal::Files(snapshot), context.all_beneath(&workspace, paths)?, &args.how)
+    rewind(
+        context,
+        &workspace,
+        Goal::Files(snapshot),
+        context.all_beneath(&workspace, paths)?,
+        (&args.how, args.damage),
+    )
 }
 
 /// The snapshot and the paths; the first word is a snapshot if one is called so and more words follow.

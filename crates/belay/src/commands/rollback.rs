@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::store::MtimePolicy;
+use belay_session::store::{MtimePolicy, OnDamage};
 use belay_session::{Error, Goal, Workspace};
 use serde_json::json;
 
@@ -37,12 +37,15 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     how: How,
+
+    #[command(flatten)]
+    damage: Damage,
 }
 
 impl Args {
     /// Whether an agent may ask for this from inside its run.
     pub(crate) fn is_for_agents(&self) -> bool {
-        let Args { snapshot: _, paths: _, to, how: _ } = self;
+        let Args { snapshot: _, paths: _, to, how: _, damage: _ } = self;
         to.is_none()
     }
 }
@@ -63,6 +66,24 @@ pub(crate) struct How {
     /// By default files get their old time when build outputs were captured too, and a fresh one otherwise.
     #[arg(long, value_name = "WHICH")]
     pub(crate) mtime: Option<Mtime>,
+}
+
+/// What to do where the store is damaged.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct Damage {
+    /// Leave files as they are whose content is damaged in the store, and bring back the rest
+    ///
+    /// Without it nothing is changed if anything that is needed is damaged. Each file that is left is named, and the exit
+    /// code is then 5; `belay verify --repair` may heal it.
+    #[arg(long)]
+    skip_damaged: bool,
+}
+
+impl Damage {
+    /// What becomes of files whose content is damaged.
+    pub(crate) fn on_damage(&self) -> OnDamage {
+        if self.skip_damaged { OnDamage::Leave } else { OnDamage::Refuse }
+    }
 }
 
 /// Which modification time a restored file gets.
@@ -91,6 +112,7 @@ Examples:
   belay rollback snap_k8m2p1 --dry-run
   belay rollback '10m ago' -y
   belay rollback snap_k8m2p1 --to ./restored
+  belay rollback snap_k8m2p1 --skip-damaged    what the store still holds
 
 `belay undo` takes it back.";
 
@@ -104,8 +126,8 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         check_name(context, &workspace, name)?;
     }
     match &args.to {
-        Some(to) => extract(context, &workspace, snapshot.as_deref(), &paths, to),
-        None => rewind(context, &workspace, Goal::To(snapshot), paths, &args.how),
+        Some(to) => extract(context, &workspace, snapshot.as_deref(), &paths, to, args.damage.on_damage()),
+        None => rewind(context, &workspace, Goal::To(snapshot), paths, (&args.how, args.damage)),
     }
 }
 
@@ -128,6 +150,7 @@ pub(crate) fn extract(
     name: Option<&str>,
     paths: &[Vec<u8>],
     to: &std::path::Path,
+    on_damage: OnDamage,
 ) -> Result<ExitCode> {
     let snapshot = match name {
         Some(name) => workspace.resolve(name)?,
@@ -150,7 +173,7 @@ pub(crate) fn extract(
             .hint("name a directory that is empty or does not exist yet"));
     }
     let meter = context.ui.meter("Extracting");
-    let applied = workspace.extract(&snapshot, paths, &target, context.work(&meter))?;
+    let applied = workspace.extract_all_but(on_damage, &snapshot, paths, &target, context.work(&meter))?;
     drop(meter);
     let incomplete = applied.left.iter().any(view::is_shortfall);
     if context.ui.json {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use belay_session::{Goal, StepName, Workspace};
 
-use crate::commands::rollback::How;
+use crate::commands::rollback::{Damage, How};
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
 use crate::revert::revert;
@@ -22,11 +22,11 @@ use crate::rewind::{latest_turn, rewind};
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The turn to take back: from its snapshot to the next turn, or to now; or '#N', a command of the latest run
-    #[arg(value_name = "@turn-N", conflicts_with_all = ["command", "step"])]
+    #[arg(value_name = "@turn-N", conflicts_with_all = ["command", "step", "skip_damaged"])]
     turn: Option<String>,
 
     /// The number of the command to take back, with everything that it started; `belay log` shows the numbers
-    #[arg(long, value_name = "N", value_parser = number)]
+    #[arg(long, value_name = "N", value_parser = number, conflicts_with = "skip_damaged")]
     command: Option<u64>,
 
     /// The run that the command belongs to; the latest by default
@@ -34,17 +34,20 @@ pub(crate) struct Args {
     run: Option<String>,
 
     /// Take back what happened between this snapshot and the next
-    #[arg(long, value_name = "SNAP", conflicts_with = "command")]
+    #[arg(long, value_name = "SNAP", conflicts_with_all = ["command", "skip_damaged"])]
     step: Option<String>,
 
     #[command(flatten)]
     how: How,
+
+    #[command(flatten)]
+    damage: Damage,
 }
 
 impl Args {
     /// Whether an agent may ask for this from inside its run.
     pub(crate) fn is_for_agents(&self) -> bool {
-        let Args { turn: _, command: _, run, step: _, how: _ } = self;
+        let Args { turn: _, command: _, run, step: _, how: _, damage: _ } = self;
         run.is_none()
     }
 }
@@ -71,7 +74,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
             None => return Err(unclear(&workspace, &other)),
         },
         (None, None, None) => {
-            let undone = rewind(context, &workspace, Goal::Undo, Vec::new(), &args.how);
+            let undone = rewind(context, &workspace, Goal::Undo, Vec::new(), (&args.how, args.damage));
             return undone.map_err(|failure| hinting_turn(&workspace, failure));
         }
     };

@@ -181,7 +181,8 @@ fn advise(failure: Failure, error: &Error) -> Failure {
             failure.hint("it was thinned or deleted; `belay snapshots` lists what there is to go back to")
         }
         Error::RollbackBusy => failure.hint("try again when it has ended"),
-        Error::Damaged { .. } | Error::TimelineDamaged { .. } => failure.hint(HEAL),
+        Error::Damaged { .. } => failure.hint(HEAL).hint("with --skip-damaged a rollback brings back everything else"),
+        Error::TimelineDamaged { .. } => failure.hint(HEAL),
         Error::Unfreeable { snapshots, .. } => {
             let failure =
                 failure.hint("`belay verify --deep --repair` heals it where something still holds what it needs");

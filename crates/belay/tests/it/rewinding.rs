@@ -151,6 +151,77 @@ fn a_rollback_without_a_name_tells_which_snapshots_of_yours_it_passes() {
 }
 
 #[test]
+fn what_is_damaged_in_the_store_is_left_and_the_rest_comes_back_if_one_asks_for_it() {
+    let mut world = World::new();
+    let noise = |seed: u32| -> Vec<u8> {
+        let mut state = seed;
+        let next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        std::iter::repeat_with(next).take(300_000).collect()
+    };
+    let names = ["a.bin", "b.bin", "new/c.bin", "new/d.bin"];
+    for (seed, name) in names.iter().enumerate() {
+        world.workspace.file(name, noise(seed as u32));
+    }
+    world.workspace.file("small.txt", "small\n");
+    let twin = world.workspace.join("new/twin.bin");
+    std::fs::hard_link(world.workspace.join("new/c.bin"), &twin).expect("a second name");
+    world.snapshot();
+    let before = world.workspace.walk();
+    std::fs::remove_dir_all(world.workspace.join("new")).expect("it was there");
+    for name in ["a.bin", "b.bin", "small.txt"] {
+        world.workspace.file(name, "wrecked");
+    }
+    // One file of those that are there, and one of those that are not.
+    for (seed, name) in [(1, "b.bin"), (2, "new/c.bin")] {
+        damage(&world, &noise(seed), name);
+    }
+    let refused = world.belay(&["rollback", "-y"]);
+    assert_eq!(refused.code, 6, "{refused}");
+    assert!(refused.stderr.contains("--skip-damaged"), "{refused}");
+    assert_eq!(world.read("a.bin"), "wrecked", "nothing was changed");
+
+    let elsewhere = world.belay(&["rollback", "@latest", "--to", "../elsewhere", "--skip-damaged"]);
+    assert_eq!(elsewhere.code, 5, "{elsewhere}");
+    assert!(elsewhere.stderr.contains("b.bin"), "{elsewhere}");
+
+    let ran = world.belay(&["rollback", "-y", "--skip-damaged"]);
+    assert_eq!(ran.code, 5, "{ran}");
+    assert!(ran.stderr.contains("b.bin") && ran.stderr.contains("new/c.bin"), "{ran}");
+    assert_eq!(world.read("b.bin"), "wrecked", "what is damaged is left as it was");
+    assert!(!world.has("new/c.bin") && !world.has("new/twin.bin") && world.has("new/d.bin"));
+    assert!(!ran.stderr.contains("meantime"), "{ran}");
+    let mut expected = before;
+    let now = world.workspace.walk();
+    for name in ["b.bin", "new/c.bin", "new/twin.bin"] {
+        expected.remove(name.as_bytes());
+    }
+    let mut now = now;
+    now.remove(&b"b.bin"[..]);
+    assert_same_world(&expected, &now, Ignore::default());
+    world.ok(&["undo", "-y"]);
+    assert_eq!((world.read("a.bin").as_str(), world.has("new")), ("wrecked", false));
+}
+
+/// Changes a byte of the content in whichever pack holds it.
+fn damage(world: &World, content: &[u8], name: &str) {
+    let packs = std::fs::read_dir(world.workspace.home().join("store/packs")).expect("a store");
+    for pack in packs.map(|pack| pack.expect("an entry").path()) {
+        let mut bytes = std::fs::read(&pack).expect("a pack");
+        // What does not become smaller is stored as it is, in pieces.
+        let piece = &content[1000..1064];
+        if let Some(at) = bytes.windows(piece.len()).position(|window| window == piece) {
+            bytes[at] ^= 1;
+            std::fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("a mode");
+            return std::fs::write(&pack, bytes).expect("it can be written");
+        }
+    }
+    panic!("{name} is in no pack");
+}
+
+#[test]
 fn parts_can_be_brought_back_alone() {
     let mut world = World::new();
     world.workspace.file("src/a.txt", "a\n").file("src/b.txt", "b\n").file("c.txt", "c\n");

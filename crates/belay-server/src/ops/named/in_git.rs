@@ -2,7 +2,7 @@
 //!
 //! They hold what git sees. A complete snapshot of the same moment goes into belay's store, where no agent reaches it.
 
-use belay_session::store::{Left, LeftReason, MtimePolicy};
+use belay_session::store::{Left, LeftReason, MtimePolicy, OnDamage};
 use belay_session::{
     CommitRequest, Committed, Error as SessionError, Goal, RewindRequest, SNAPSHOT_REFS, SnapshotRequest,
 };
@@ -87,7 +87,8 @@ pub(super) fn restore(call: &Call<'_>, name: &str) -> Result<Reply> {
     let target = call.workspace.adopt(&from, None, None)?;
     // What git ignores, and so what was built, is not in it: old times would say that it is up to date.
     let mtime = Some(MtimePolicy::Fresh);
-    let request = RewindRequest { goal: Goal::To(Some(target.id)), paths: Vec::new(), mtime };
+    let request =
+        RewindRequest { goal: Goal::To(Some(target.id)), paths: Vec::new(), mtime, on_damage: OnDamage::Refuse };
     let outcome = rewind(call, &request)?;
     let files = changed_files(call, &outcome)?;
     let safety = outcome.safety.as_ref().map(|safety| &safety.id);

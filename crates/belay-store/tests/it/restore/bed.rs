@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use belay_store::{
     Algorithm, Applied, ApplyOptions, CaptureOptions, Error, Faults, Filter, Hash, Left, LeftReason, Limits, Manifest,
-    MtimePolicy, OnStop, Plan, Quiet, RealDisk, Root, Scope, Source, Store, Time, View, apply, capture, plan, tidy_up,
+    MtimePolicy, OnDamage, OnStop, Plan, Quiet, RealDisk, Root, Scope, Source, Store, Time, View, apply, capture, plan,
+    tidy_up,
 };
 use belay_testkit::TempWorkspace;
 
@@ -81,7 +82,15 @@ impl Bed {
 
     pub(crate) fn options<'a>(&'a self, faults: Option<&'a Faults>) -> ApplyOptions<'a> {
         let on_stop = OnStop::OldState;
-        ApplyOptions { mtime: self.mtime, prefix: PREFIX, progress: &Quiet, stop: &self.stop, on_stop, faults }
+        ApplyOptions {
+            mtime: self.mtime,
+            prefix: PREFIX,
+            progress: &Quiet,
+            stop: &self.stop,
+            on_stop,
+            on_damage: OnDamage::Refuse,
+            faults,
+        }
     }
 
     /// Captures the present and restores `target`.
