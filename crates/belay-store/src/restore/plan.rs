@@ -6,7 +6,7 @@ use belay_sys::FileType;
 
 use super::claims::Claims;
 use super::difference::{difference, is_privileged};
-use super::{Left, LeftReason, Plan, Site, links};
+use super::{Left, LeftReason, Plan, Shut, Site, links};
 use crate::diff::{Scope, What};
 use crate::error::Result;
 use crate::filter::Rules;
@@ -144,9 +144,17 @@ impl Draft<'_> {
                 self.change_mode_only(now, target);
                 self.leave_and_hold(reason_of(target));
             }
-            (Some(now), None) if now.is_opaque() => self.leave_and_hold(LeftReason::NotClaimed),
+            (Some(now), None) if now.is_opaque() => {
+                if !self.claims.missed(&self.path) && self.claimed(now)? {
+                    self.note_shut(now);
+                }
+                self.leave_and_hold(LeftReason::NotClaimed);
+            }
             (Some(now), Some(target)) if now.is_opaque() => {
-                self.change_mode_only(now, target);
+                match now.kind.file_type() == target.kind.file_type() {
+                    true => self.change_mode_only(now, target),
+                    false => self.note_shut(now),
+                }
                 self.leave_and_hold(LeftReason::InTheWay);
             }
             (None, Some(target)) => return self.add(target),
@@ -273,16 +281,19 @@ impl Draft<'_> {
     ///
     /// The mode is all that is known of it, and so all that is changed; the next capture can read the rest.
     fn change_mode_only(&mut self, now: &Entry, target: &Entry) {
-        let shut = |entry: &Entry| match entry.kind {
-            Kind::Opaque { reason, file_type } => {
-                reason == Opaque::Unreadable && matches!(file_type, FileType::File | FileType::Dir)
-            }
-            _ => false,
-        };
-        let known = |entry: &Entry| entry.meta != Meta::default() && !is_privileged(entry);
         let alike = now.kind.file_type() == target.kind.file_type() && now.meta.mode != target.meta.mode;
-        if !self.as_root && alike && (shut(now) || shut(target)) && known(now) && known(target) {
+        if !self.as_root && alike && (is_shut(now) || is_shut(target)) && is_known(now) && is_known(target) {
             self.push(Some(now), Some(target), What { mode: true, opaque: true, ..What::default() });
+        }
+    }
+
+    /// Notes what could go once it is opened, because then it can be captured.
+    fn note_shut(&mut self, now: &Entry) {
+        let is_own = now.meta.uid == belay_sys::user_id();
+        let Some((before, _)) = self.frames.last().and_then(|frame| frame.metas.clone()) else { return };
+        if !self.as_root && is_own && is_shut(now) && is_known(now) && super::opened(now) != now.meta.mode {
+            let place = Site { path: super::split(&self.path).0.to_vec(), before, after: None };
+            self.plan.shut.push(Shut { path: self.path.clone(), now: now.clone(), place });
         }
     }
 
@@ -430,6 +441,20 @@ impl Frame {
             }
         }
     }
+}
+
+/// Whether its owner cannot read it.
+fn is_shut(entry: &Entry) -> bool {
+    match entry.kind {
+        Kind::Opaque { reason, file_type } => {
+            reason == Opaque::Unreadable && matches!(file_type, FileType::File | FileType::Dir)
+        }
+        _ => false,
+    }
+}
+
+fn is_known(entry: &Entry) -> bool {
+    entry.meta != Meta::default() && !is_privileged(entry)
 }
 
 fn is_dir(entry: &Entry) -> bool {
