@@ -147,6 +147,7 @@ impl Draft<'_> {
             (Some(now), None) if now.is_opaque() => {
                 if !self.claims.missed(&self.path) && self.claimed(now)? {
                     self.note_shut(now);
+                    self.note_around(now);
                 }
                 self.leave_and_hold(LeftReason::NotClaimed);
             }
@@ -297,6 +298,22 @@ impl Draft<'_> {
         }
     }
 
+    /// Notes a directory that can be listed and not entered, because of something in it that nobody could look at.
+    fn note_around(&mut self, now: &Entry) {
+        let [.., above, around] = &self.frames[..] else { return };
+        let (Some((meta, _)), Some((before, _))) = (around.metas.clone(), above.metas.clone()) else { return };
+        let path = &self.path[..around.path_len];
+        let is_own = meta.uid == belay_sys::user_id() && meta.mode & 0o100 == 0;
+        let is_noted = self.plan.shut.last().is_some_and(|last| last.path == path);
+        if self.as_root || !is_own || is_noted || !is_unreadable(now) || now.meta != Meta::default() {
+            return;
+        }
+        let kind = Kind::Opaque { reason: Opaque::Unreadable, file_type: FileType::Dir };
+        let place = Site { path: super::split(path).0.to_vec(), before, after: None };
+        let shut = Shut { path: path.to_vec(), now: Entry { name: Vec::new(), kind, meta }, place };
+        self.plan.shut.push(shut);
+    }
+
     /// A directory that changes itself is a site, whether it is descended or not.
     fn own_step(&mut self, now: &Entry, target: &Entry, descended: bool) {
         match self.frames.last_mut() {
@@ -441,6 +458,10 @@ impl Frame {
             }
         }
     }
+}
+
+fn is_unreadable(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Opaque { reason: Opaque::Unreadable, .. })
 }
 
 /// Whether its owner cannot read it.

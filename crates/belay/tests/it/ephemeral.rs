@@ -560,16 +560,30 @@ fn what_a_run_shuts_is_in_the_snapshot_when_it_is_discarded() {
 }
 
 #[test]
-fn what_is_shut_in_a_fork_is_named_and_stops_nothing() {
+fn what_is_shut_in_a_fork_is_picked_and_stays_shut_there() {
     let Some(ordinary) = Ordinary::find() else { return };
     ordinary.ok("mkdir dir; echo i > dir/inner; echo k > kept; belay snapshot -q; belay fork -q a");
     ordinary.ok(&format!("belay run -q --fork a -- sh -c '{SHUT}; echo open > open'"));
     let compared = ordinary.ok("belay compare a");
     assert!(compared.contains("open") && compared.contains("Not compared"), "{compared}");
     assert!(compared.contains("secret") && compared.contains("closed"), "{compared}");
+    let modes = "stat -c '%n %a' secret closed listed dir";
+    assert_eq!(
+        ordinary.ok(&format!("belay run -q --fork a -- {modes} 2>/dev/null")),
+        "secret 0\nclosed 0\nlisted 400\ndir 0\n"
+    );
     let picked = ordinary.ok("belay pick a -y");
-    assert!(picked.contains("it cannot be read") && picked.contains("secret"), "{picked}");
-    assert_eq!(ordinary.ok("cat open; ls -d secret closed 2>/dev/null || true"), "open\n");
+    assert!(!picked.contains("it cannot be read"), "{picked}");
+    assert_eq!(ordinary.ok(&format!("cat open; {modes}")), "open\nsecret 0\nclosed 0\nlisted 400\ndir 0\n");
+    assert_eq!(
+        ordinary.ok(&format!("belay run -q --fork a -- {modes} 2>/dev/null")),
+        "secret 0\nclosed 0\nlisted 400\ndir 0\n",
+        "the fork is as it was"
+    );
+    ordinary.ok("belay undo -y");
+    assert_eq!(ordinary.ok("ls; stat -c %a dir; cat dir/inner"), "dir\nkept\n755\ni\n");
+    ordinary.ok("belay redo -y");
+    assert_eq!(ordinary.ok(modes), "secret 0\nclosed 0\nlisted 400\ndir 0\n");
     ordinary.ok("belay forks; belay run -q --fork a -- true");
     let removed = ordinary.ok("belay forks rm a -y");
     let snapshot = removed.split("last state is in ").nth(1).unwrap().trim_end().trim_end_matches('.').to_owned();
