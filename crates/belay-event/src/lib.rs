@@ -18,7 +18,7 @@ pub use at::At;
 pub use exec::{Ended, Exec, Exit};
 pub use file::{Action, Actor, FileChange};
 pub use guard::{Decision, Denied, Storm, Wanted};
-pub use protection::{Degraded, DenialSource, ExecSource, FileSource, Isolation, Protection};
+pub use protection::{Degraded, DenialSource, ExecSource, FileSource, Isolation, Person, Protection};
 pub use raw::Raw;
 
 /// Something that happened at a moment.

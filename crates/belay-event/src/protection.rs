@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::raw::Raw;
+
 /// What protects a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Protection {
@@ -14,6 +16,9 @@ pub struct Protection {
     /// How paths that a jail refuses are seen; absent where there is no jail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denials: Option<DenialSource>,
+    /// Who the command is, where root starts it and it is somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<Person>,
     /// Whether snapshots are taken.
     pub snapshots: bool,
     /// Whether the whole tree of processes can be stopped at once.
@@ -21,6 +26,20 @@ pub struct Protection {
     /// Everything that is weaker than it could be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<Degraded>,
+}
+
+/// Who a command is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Person {
+    /// The user's number.
+    pub uid: u32,
+    /// The group's number.
+    pub gid: u32,
+    /// The user's name, if there is an account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The home that it has.
+    pub home: Raw,
 }
 
 /// What keeps an agent in.

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use belay_sys::{Attributes, Step};
+use belay_sys::{Attributes, Maps, Step};
 
 use crate::error::{Error, Result};
 use crate::places::{self, Layout, Place};
@@ -67,16 +67,30 @@ struct Composer {
     kept: Vec<Kept>,
 }
 
-/// Whoever starts the jail, mapped to whom the program believes to be.
-pub(crate) fn identity(identity: Identity) -> Vec<Step> {
-    let uid = rustix::process::geteuid().as_raw();
-    let gid = rustix::process::getegid().as_raw();
+/// Whoever starts the jail, mapped to whom the program believes to be; or the program becomes somebody else.
+///
+/// Somebody else is known with everybody: until the root is composed the right to look past modes is needed, which a
+/// namespace gives over those alone whom it knows, and a workspace may hold files of anybody.
+pub(crate) fn identity(identity: &Identity) -> Result<(Vec<Step>, Option<Maps>)> {
+    let (inside, outside) = match identity {
+        Identity::Own { uid, gid } => ((uid, gid), (rustix::process::geteuid(), rustix::process::getegid())),
+        Identity::Other { uid, gid, groups } => {
+            let steps = vec![Step::Become { uid: *uid, gid: *gid, groups: groups.clone() }];
+            return Ok((steps, Some(everybody()?)));
+        }
+    };
     let write = |path: &str, text: String| Step::Write { path: plain(path), bytes: text.into_bytes() };
-    vec![
+    let steps = vec![
         write("/proc/self/setgroups", "deny".into()),
-        write("/proc/self/uid_map", format!("{} {uid} 1", identity.uid)),
-        write("/proc/self/gid_map", format!("{} {gid} 1", identity.gid)),
-    ]
+        write("/proc/self/uid_map", format!("{} {} 1", inside.0, outside.0.as_raw())),
+        write("/proc/self/gid_map", format!("{} {} 1", inside.1, outside.1.as_raw())),
+    ];
+    Ok((steps, None))
+}
+
+/// Everybody by their own numbers.
+pub(crate) fn everybody() -> Result<Maps> {
+    Maps::everybody().map_err(|source| Error::Look { path: "/proc/self/uid_map".into(), source })
 }
 
 /// The machine's name and network.

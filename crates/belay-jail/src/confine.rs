@@ -115,7 +115,11 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     ruleset(&mut recipe)?;
     recipe.env = env_with(|shown| &shown.at)?;
     let ending = std::mem::take(&mut recipe.steps);
-    recipe.steps = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
+    let (become_it, maps) = compose::identity(&policy.identity)?;
+    recipe.maps = maps;
+    recipe.steps = become_it.clone();
+    let composed = with_namespaces(policy, &layout, &recipe, rights.as_ref())?;
+    recipe.steps.extend(composed);
     recipe.steps.extend(ending.iter().cloned());
     seal(&mut recipe.steps, policy, rights.is_some(), true)?;
     let failure = match hold_sandboxed(&recipe, &place) {
@@ -140,11 +144,14 @@ pub fn hold(policy: &Policy, launch: Launch, place: impl Fn(u32) -> io::Result<(
     degraded.push(format!("namespaces cannot be had, rules on paths alone are in force ({why})"));
     degraded.extend(beyond_landlock(policy, &layout));
     ruleset(&mut recipe)?;
-    recipe.namespaces = Namespaces::None;
+    (recipe.namespaces, recipe.maps) = (Namespaces::None, None);
     recipe.env = env_with(|shown| &shown.from)?;
     recipe.steps = limits(&policy.limits);
     recipe.steps.push(Step::NoNewPrivileges);
     recipe.steps.extend(rules_of_machine(&layout, policy, rights)?);
+    if matches!(policy.identity, Identity::Other { .. }) {
+        recipe.steps.extend(become_it);
+    }
     recipe.steps.extend(ending);
     // Without a network of its own, a program that shall have none makes no sockets but those of this machine's files.
     seal(&mut recipe.steps, policy, true, policy.network == Network::Shared)?;
@@ -172,12 +179,17 @@ pub fn merged_writable(kept: &Kept) -> Result<OwnedFd> {
 }
 
 fn hand_over(kept: &Kept, writable: bool) -> Result<OwnedFd> {
-    let own = Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() };
-    let mut steps = compose::identity(own);
+    let own = Identity::Own { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() };
+    let (mut steps, maps) = match belay_sys::is_root() {
+        // What a program wrote as somebody else is read by a namespace that knows that user.
+        true => (Vec::new(), Some(compose::everybody()?)),
+        false => compose::identity(&own)?,
+    };
     steps.extend(compose::merged(kept, writable)?);
     let recipe = Recipe {
         namespaces: Namespaces::AllButNetwork,
         steps,
+        maps,
         hand_over: Some(plain(compose::MERGED)),
         ..Recipe::default()
     };
@@ -214,14 +226,14 @@ fn prepare(launch: Launch) -> Result<Recipe> {
         dies_with_parent: launch.dies_with_parent,
         tracer: launch.tracer,
         hand_over: None,
+        maps: None,
         enter: None,
     })
 }
 
 fn with_namespaces(policy: &Policy, layout: &Layout, recipe: &Recipe, rights: Option<&Rights>) -> Result<Vec<Step>> {
     let terminal = recipe.stdio.as_ref().and_then(|stdio| terminal_of(stdio[0].as_fd()));
-    let mut steps = compose::identity(policy.identity);
-    steps.extend(compose::machine(&policy.host_name, policy.network));
+    let mut steps = compose::machine(&policy.host_name, policy.network);
     steps.extend(compose::root(layout, policy, terminal.as_deref())?);
     steps.extend(limits(&policy.limits));
     steps.push(Step::NoNewPrivileges);
@@ -329,6 +341,9 @@ fn beyond_landlock(policy: &Policy, layout: &Layout) -> Vec<String> {
     if policy.network == Network::None {
         missing.push("there is no loopback interface: no socket can be made but those with a path".to_owned());
     }
+    if matches!(policy.identity, Identity::Other { .. }) && !policy.shown.is_empty() {
+        missing.push("belay cannot be asked from inside: its socket lies in a directory of root's alone".to_owned());
+    }
     for place in &layout.places {
         let path = place.path.display();
         match (place.access, place.beneath) {
@@ -382,6 +397,7 @@ fn describe(step: &Step) -> String {
     let show = |path: &std::ffi::CString| path.to_string_lossy().into_owned();
     match step {
         Step::Write { path, .. } => format!("write {}", show(path)),
+        Step::Become { uid, .. } => format!("become the user {uid}"),
         Step::HostName(_) => "name the machine".to_owned(),
         Step::Loopback => "start the loopback interface".to_owned(),
         Step::NewRoot => "make a root".to_owned(),

@@ -20,7 +20,7 @@ pub struct Policy {
     pub replaced: Vec<Replaced>,
     /// What of the network is there.
     pub network: Network,
-    /// Who the program believes to be.
+    /// Who the program is.
     pub identity: Identity,
     /// What it may use up.
     pub limits: Limits,
@@ -100,13 +100,34 @@ pub enum Network {
     None,
 }
 
-/// Who a program believes to be; outside it stays whoever started it, without any privilege.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The user's number.
-    pub uid: u32,
-    /// The group's number.
-    pub gid: u32,
+/// Who a program is; without any privilege in either case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Outside it stays whoever started it, and inside it believes to have these numbers.
+    Own {
+        /// The user's number.
+        uid: u32,
+        /// The group's number.
+        gid: u32,
+    },
+    /// Somebody else than root, who starts it: nothing of root's is its own, and what it makes is that user's.
+    Other {
+        /// The user's number.
+        uid: u32,
+        /// The group's number.
+        gid: u32,
+        /// The numbers of all further groups.
+        groups: Vec<u32>,
+    },
+}
+
+impl Identity {
+    /// The numbers of user and group that a program sees of itself.
+    pub fn numbers(&self) -> (u32, u32) {
+        match self {
+            Identity::Own { uid, gid } | Identity::Other { uid, gid, .. } => (*uid, *gid),
+        }
+    }
 }
 
 /// What a program may use up; what is not said is not limited.
@@ -164,7 +185,7 @@ mod tests {
             shown: Vec::new(),
             replaced: Vec::new(),
             network: Network::None,
-            identity: Identity { uid: 1000, gid: 1000 },
+            identity: Identity::Own { uid: 1000, gid: 1000 },
             limits: Limits::default(),
             host_name: "jail".into(),
             tells_refusals: false,

@@ -9,6 +9,7 @@
 
 mod copy;
 mod ground;
+mod shut;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -271,7 +272,7 @@ impl<'h> Workspace<'h> {
         let timeline = opened.timeline()?;
         let base = fork.base.as_deref().and_then(|base| timeline.get(base)).cloned();
         let base = base.ok_or_else(|| Error::ForkBaseGone(fork.name.clone()))?;
-        let theirs = opened.fork_snapshot(&format!("as it was picked from {}", fork.name), work)?;
+        let theirs = opened.fork_snapshot_opened(&format!("as it was picked from {}", fork.name), work)?;
         let (what, suffix) = (format!("the fork {}", fork.name), format!("fork-{}", fork.name));
         Ok(Incoming { what, suffix, fork: Some(fork.clone()), base, theirs, paths })
     }
@@ -336,7 +337,10 @@ impl<'h> Workspace<'h> {
                 let fork = fork.map_or_else(|| self.id.clone(), |fork| fork.name);
                 Err(Error::ForkBusy { fork, run: run.id })
             }
-            (None, _) => Ok(lock),
+            (None, _) => {
+                self.close_layer()?;
+                Ok(lock)
+            }
         }
     }
 

@@ -86,12 +86,15 @@ impl Overlay {
 
 /// Makes the directories that the changes go to.
 pub(crate) fn prepare(kept: &Kept) -> io::Result<()> {
-    let mode = fs::metadata(&kept.path)?.permissions();
+    let found = fs::metadata(&kept.path)?;
     for directory in [&kept.changes, &kept.work] {
         fs::create_dir_all(directory)?;
     }
-    // What is seen as the workspace's own mode is that of the upper layer.
-    fs::set_permissions(&kept.changes, mode)
+    // What is seen as the workspace's own owner and mode are those of the upper layer.
+    if belay_sys::is_root() {
+        std::os::unix::fs::chown(&kept.changes, Some(found.uid()), Some(found.gid()))?;
+    }
+    fs::set_permissions(&kept.changes, found.permissions())
 }
 
 /// Removes a tree of belay's own, directories that nobody may write included.

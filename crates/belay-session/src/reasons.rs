@@ -55,9 +55,10 @@ pub(crate) struct Judged {
 impl Reasons {
     /// Those of a jail that works at a path.
     pub fn of(wanted: &Confinement, den: &Den, belay: &Path, at: &Path) -> Result<Reasons> {
-        let (mut policy, _) = policy_at(wanted, den, belay, at, None)?;
+        let den = den.clone().at(at);
+        let (mut policy, _) = policy_at(wanted, &den, belay, at, None)?;
         policy.shown = shown_in_general();
-        Reasons::under(&policy, wanted, den, belay, at)
+        Reasons::under(&policy, wanted, &den, belay, at)
     }
 
     /// Those of this policy.

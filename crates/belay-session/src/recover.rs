@@ -5,6 +5,8 @@
 
 mod narrow;
 
+use std::collections::HashSet;
+
 use belay_store::{Left, Manifest, OnStop, Plan, View, apply, tidy_up};
 use jiff::Timestamp;
 
@@ -121,7 +123,9 @@ impl Workspace<'_> {
         let store = self.home.store();
         let (target, safety) =
             (Manifest::read(store, &intent.target.manifest)?, Manifest::read(store, &intent.safety.manifest)?);
-        self.tidy(intent, &self.plan_between(&safety, &target, &intent.paths(), &intent.guard)?, work)?;
+        let plan = self.plan_between(&safety, &target, &intent.paths(), &intent.guard)?;
+        self.shut_opened(&plan)?;
+        self.tidy(intent, &plan, work)?;
         self.go_on(intent, &target, &safety, work)
     }
 
@@ -149,11 +153,32 @@ impl Workspace<'_> {
         let scope = belay_store::Scope::new(intent.paths()).sparing(intent.guard.spared());
         let (view, links) = (now.view(store), now.links(store)?);
         let mut plan = belay_store::plan(view, now.manifest(), &links, goal, &scope, belay_sys::is_root())?;
+        // Whoever opened it is gone, and so it stays as it was found.
+        let shut: HashSet<&[u8]> = plan.shut().collect();
+        let stays: Vec<Left> = plan.left.iter().filter(|left| shut.contains(left.path.as_slice())).cloned().collect();
         let mut left = narrow(&mut plan, View::stored(store), &other.root)?;
         let applied = apply(self.home.store(), &self.writable()?, &plan, &apply_options(intent, OnStop::Half, work))?;
         self.tidy(intent, &plan, work)?;
-        left.extend(applied.left);
+        left.extend(stays.into_iter().chain(applied.left));
         Ok((applied.changed, left))
+    }
+
+    /// Shuts what was opened to be captured and is not gone.
+    fn shut_opened(&self, plan: &Plan) -> Result<()> {
+        if belay_sys::is_root() {
+            return Ok(());
+        }
+        let root = self.writable()?;
+        for (path, before, opened) in plan.opened() {
+            let at = path.iter().rposition(|byte| *byte == b'/');
+            let (place, name) = at.map_or((&b""[..], &path[..]), |at| (&path[..at], &path[at + 1..]));
+            // What is not there, or not as it was left, is somebody else's by now.
+            let Ok(dir) = root.dir_path_only(place) else { continue };
+            if !name.is_empty() && dir.stat(name).is_ok_and(|found| found.mode == u32::from(opened)) {
+                dir.set_mode(name, u32::from(before)).map_err(Error::run("shut what was opened"))?;
+            }
+        }
+        Ok(())
     }
 
     fn tidy(&self, intent: &Intent, plan: &Plan, work: Work<'_>) -> Result<()> {

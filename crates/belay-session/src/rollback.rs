@@ -152,6 +152,7 @@ impl Workspace<'_> {
         // What will be opened is not in the way then.
         let opened: HashSet<&[u8]> = plan.steps.iter().filter(Step::opens).map(|step| step.path).collect();
         plan.left.retain(|left| !opened.contains(left.path.as_slice()));
+        let plan = plan.as_if_opened();
         Ok(RewindPlan { kind: aim.kind, target: aim.target, paths: aim.paths, mtime: aim.mtime, plan })
     }
 

@@ -27,9 +27,10 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use belay_sys::Root;
+use belay_sys::{FileType, Root};
 
 use crate::capture::Progress;
+use crate::diff::What;
 use crate::error::{Error, Result};
 use crate::objects::Store;
 use crate::tree::{Entry, Meta};
@@ -56,6 +57,18 @@ pub struct Plan {
     pub(crate) sites: Vec<Site>,
     /// What the files are like that no step stages and that others become hard links to.
     pub(crate) anchors: HashMap<Vec<u8>, Entry>,
+    /// What is not in the target, or is something else there, and in the way only because its owner cannot read it.
+    pub(crate) shut: Vec<Shut>,
+}
+
+/// Something that its owner cannot read and may open.
+#[derive(Clone, Debug)]
+pub(crate) struct Shut {
+    pub(crate) path: Vec<u8>,
+    /// All that is known of it.
+    pub(crate) now: Entry,
+    /// The directory that it is in.
+    pub(crate) place: Site,
 }
 
 impl Plan {
@@ -67,9 +80,77 @@ impl Plan {
         let places: HashSet<Vec<u8>> = steps.paths().map(|path| split(path).0.to_vec()).collect();
         // These directories themselves stay as they are, their times too.
         let sites = self.sites.iter().filter(|site| places.contains(&site.path));
-        let sites = sites.map(|site| Site { after: None, ..site.clone() }).collect();
+        let mut sites: Vec<Site> = sites.map(|site| Site { after: None, ..site.clone() }).collect();
+        for shut in &self.shut {
+            let meta = Meta { mode: opened(&shut.now), ..shut.now.meta.clone() };
+            let after = Entry { meta, ..shut.now.clone() };
+            let what = What { mode: true, opaque: true, ..What::default() };
+            steps.push(&shut.path, Some(&shut.now), Some(&after), what);
+            sites.push(shut.place.clone());
+        }
+        steps.sort();
+        sites.sort_by(|one, other| one.path.cmp(&other.path));
+        sites.dedup_by(|one, other| one.path == other.path);
         (!steps.is_empty()).then(|| Plan { steps, sites, ..Plan::default() })
     }
+
+    /// Counts how many names each file has among the steps, for a plan of [`Plan::opening`]: nobody could look into them, so
+    /// that no capture knows which are one. A file that has more, elsewhere, would change there too.
+    pub fn count_names(&mut self, root: &Root) {
+        let find = |path: &[u8]| {
+            let (place, name) = split(path);
+            let found = root.dir_path_only(place).and_then(|dir| dir.stat(name)).ok()?;
+            Some((found.dev, found.ino))
+        };
+        let found: Vec<Option<(u64, u64)>> = self.steps.paths().map(find).collect();
+        let mut names: HashMap<(u64, u64), u32> = HashMap::new();
+        for one in found.iter().flatten() {
+            *names.entry(*one).or_default() += 1;
+        }
+        for (at, one) in found.iter().enumerate() {
+            self.steps.set_names(at, one.and_then(|one| names.get(&one).copied()).unwrap_or(1));
+        }
+    }
+
+    /// The paths that nobody can read, and that would go if they were opened first.
+    pub fn shut(&self) -> impl Iterator<Item = &[u8]> {
+        self.shut.iter().map(|shut| shut.path.as_slice())
+    }
+
+    /// The same plan as it is shown before anything is opened: what will be opened goes.
+    pub fn as_if_opened(mut self) -> Plan {
+        let gone: HashSet<Vec<u8>> = self.shut().map(<[u8]>::to_vec).collect();
+        self.left.retain(|left| !gone.contains(&left.path));
+        for shut in std::mem::take(&mut self.shut) {
+            self.steps.push(&shut.path, Some(&shut.now), None, What { removed: true, ..What::default() });
+        }
+        self.steps.sort();
+        self
+    }
+
+    /// What a rollback may have opened that this plan is of, innermost first: each path with the mode that it had and the
+    /// one that it was given.
+    pub fn opened(&self) -> Vec<(Vec<u8>, u16, u16)> {
+        let of = |path: &[u8], entry: &Entry| {
+            let needed = if entry.kind.file_type() == FileType::Dir { 0o500 } else { 0o400 };
+            let (before, after) = (entry.meta.mode, opened(entry));
+            (before & needed != needed && before != after).then(|| (path.to_vec(), before, after))
+        };
+        let steps = self.steps.iter().filter_map(|step| of(step.path, step.before.as_ref()?));
+        let mut all: Vec<_> = steps.chain(self.shut.iter().filter_map(|shut| of(&shut.path, &shut.now))).collect();
+        all.sort_by(|one, other| links::in_tree_order(&other.0, &one.0));
+        all
+    }
+}
+
+/// The mode that lets the owner read a file, or list and enter a directory and take out of it.
+fn opened(entry: &Entry) -> u16 {
+    entry.meta.mode
+        | match entry.kind.file_type() {
+            FileType::Dir => 0o700,
+            FileType::File => 0o400,
+            _ => 0,
+        }
 }
 
 /// A directory that exists and in which, or of which, something changes.

@@ -4,6 +4,7 @@
 //! no symlink is ever followed on the way, and nothing here prints, reads the environment or keeps policy.
 //! Only this crate may write `unsafe`, and only the modules that say so at their top do.
 
+mod account;
 mod bell;
 mod beside;
 pub mod bpf;
@@ -36,6 +37,7 @@ mod wait;
 mod words;
 pub mod zfs;
 
+pub use account::{Account, account};
 pub use bell::Bell;
 pub use beside::Beside;
 pub use cgroup::{Cgroup, join as join_cgroup};
@@ -65,8 +67,8 @@ pub use pty::{
 };
 pub use root::Root;
 pub use sandbox::{
-    Attributes, Door, HeldProgram, Instruction, Limited, Memory, Namespaces, Recipe, Refusals, Refused, RunningProgram,
-    Stage, StartError, Step, hold_sandboxed, landlock_abi,
+    Attributes, Door, HeldProgram, Instruction, Limited, Maps, Memory, Namespaces, Recipe, Refusals, Refused,
+    RunningProgram, Stage, StartError, Step, hold_sandboxed, landlock_abi,
 };
 pub use sha256::{Sha256Block, sha256_side_by_side};
 pub use signals::{catch_signals, suspend_job, suspend_self};

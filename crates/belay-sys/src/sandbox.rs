@@ -9,6 +9,7 @@
 
 mod child;
 mod kernel;
+mod maps;
 mod refusal;
 mod step;
 
@@ -28,6 +29,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, pidfd_open, pidfd_se
 use crate::pidfd::Process;
 
 pub use kernel::landlock_abi;
+pub use maps::Maps;
 pub use refusal::{Memory, Refusals, Refused};
 pub use step::{Attributes, Instruction, Limited, Step};
 
@@ -68,6 +70,9 @@ pub struct Recipe {
     pub tracer: Option<u32>,
     /// A directory, as it sees it after its steps, whose handle it gives to us.
     pub hand_over: Option<CString>,
+    /// Whose numbers are known in its namespaces, which somebody with the right to it says before it takes a step; a
+    /// step says it of whoever starts it otherwise.
+    pub maps: Option<Maps>,
     /// Namespaces of another program that it enters before its steps, instead of making its own.
     pub enter: Option<Door>,
 }
@@ -129,6 +134,7 @@ pub fn hold_sandboxed(recipe: &Recipe, place: impl FnOnce(u32) -> io::Result<()>
     drop(theirs);
     let pid = Pid::from_raw(child).ok_or_else(|| early(io::Error::from(io::ErrorKind::InvalidData)))?;
     let held = place(pid.as_raw_nonzero().get().unsigned_abs())
+        .and_then(|()| recipe.maps.as_ref().map_or(Ok(()), |maps| maps.write(pid)))
         .map_err(early)
         .and_then(|()| send_go(&ours).map_err(early))
         .and_then(|()| receive_held(&ours, pid));

@@ -41,6 +41,8 @@ pub(crate) fn den(context: &Context<'_>) -> Result<Den> {
         program: std::env::current_exe().ok(),
         settings: context.environment.user_config.with_file_name(""),
         git: context.environment.git_settings.clone(),
+        owner: None,
+        stranger: None,
     })
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
         let line = format!("belay: left out of snapshots: {} (`belay status`)", view::some(&names, DEEDS_MAX));
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
-    for one in protection.degraded.iter().filter(|one| one.layer == "links") {
+    for one in protection.degraded.iter().filter(|one| ["links", "person"].contains(&one.layer.as_str())) {
         let line = format!("belay: {}", printable(one.why.as_bytes()));
         context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
     }
@@ -106,7 +106,8 @@ pub(crate) fn weaker(protection: &Protection) -> Option<String> {
     };
     let mut all: Vec<&str> = Vec::new();
     let is_free = protection.isolation == Isolation::None;
-    let is_told = |layer: &str| ["limits", "links", "snapshots"].contains(&layer) || (layer == "jail" && is_free);
+    let is_told =
+        |layer: &str| ["limits", "links", "person", "snapshots"].contains(&layer) || (layer == "jail" && is_free);
     for one in protection.degraded.iter().filter(|one| !is_told(&one.layer)) {
         let words = words(one);
         if !all.contains(&words) {
@@ -144,7 +145,11 @@ pub(crate) fn in_force(run: &RunRecord, protection: &Protection) -> String {
         Isolation::Landlock => format!("confined by Landlock{profile}"),
         Isolation::Vm => "in a virtual machine".to_owned(),
     };
-    format!("{exec}, {files}, {isolation}")
+    let person = protection.person.as_ref().map_or_else(String::new, |person| match &person.name {
+        Some(name) => format!(" as {}, whose workspace it is", printable(name.as_bytes())),
+        None => format!(" as the user {}, whose workspace it is", person.uid),
+    });
+    format!("{exec}, {files}, {isolation}{person}")
 }
 
 /// Says how to come back to a run that goes on by itself; its id is the output.

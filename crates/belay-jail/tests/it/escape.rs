@@ -1,6 +1,7 @@
 //! The escape list: every way out that we know of, with the answer that the kernel must give.
 //!
-//! Each is tried by a program that believes to be an ordinary user and by one that believes to be root.
+//! Each is tried by a program that believes to be an ordinary user and by one that believes to be root, and where root
+//! starts it by one that is somebody else.
 
 use std::fs;
 use std::os::linux::net::SocketAddrExt;
@@ -10,17 +11,43 @@ use belay_jail::{Access, Identity, Network};
 
 use crate::world::{World, has_namespaces};
 
-/// Worlds for both identities; none, said aloud, where there are no namespaces.
+/// Worlds for each identity; none, said aloud, where there are no namespaces.
 fn worlds() -> Vec<World> {
     if !has_namespaces() {
         return Vec::new();
     }
-    [1000, 0].into_iter().map(|id| world_of(id, Network::None)).collect()
+    let own = [1000, 0].into_iter().map(|id| world_of(id, Network::None));
+    own.chain(world_of_other(Network::None)).collect()
+}
+
+/// A world whose home and workspace are somebody else's, as who the program runs; only root can have that.
+fn world_of_other(network: Network) -> Option<World> {
+    let user = belay_testkit::OrdinaryUser::find().filter(|_| belay_testkit::is_root())?;
+    let mut world = World::new();
+    world.policy.identity = Identity::Other { uid: user.uid(), gid: user.gid(), groups: Vec::new() };
+    world.policy.network = network;
+    give(&world, &["home", "workspace"]);
+    Some(world)
+}
+
+/// Gives trees to whoever the program is, if that is not whoever made them.
+fn give(world: &World, paths: &[&str]) {
+    if !is_other(world) {
+        return;
+    }
+    let (uid, gid) = world.policy.identity.numbers();
+    let paths = paths.iter().map(|path| world.path(path));
+    let mut chown = std::process::Command::new("chown");
+    assert!(chown.args(["-R", &format!("{uid}:{gid}")]).args(paths).status().unwrap().success());
+}
+
+fn is_other(world: &World) -> bool {
+    matches!(world.policy.identity, Identity::Other { .. })
 }
 
 fn world_of(id: u32, network: Network) -> World {
     let mut world = World::new();
-    world.policy.identity = Identity { uid: id, gid: id };
+    world.policy.identity = Identity::Own { uid: id, gid: id };
     world.policy.network = network;
     world
 }
@@ -229,6 +256,7 @@ fn a_hard_link_that_is_guarded_is_written_by_no_way() {
         fs::create_dir(world.path("workspace/whole")).unwrap();
         fs::hard_link(world.path("other/file"), world.path("workspace/whole/linked")).unwrap();
         fs::write(world.path("workspace/deep/in/plain"), "plain").unwrap();
+        give(&world, &["workspace"]);
         let guarded = ["workspace/whole/linked", "workspace/deep/in/linked", "workspace/whole"]
             .map(|path| (world.path(path), Access::Read));
         let cases = [
@@ -273,16 +301,23 @@ fn a_hard_link_that_is_guarded_is_written_by_no_way() {
 #[test]
 fn privileges_cannot_be_gained() {
     for world in worlds() {
-        let identity = world.policy.identity.uid;
+        let identity = world.policy.identity.numbers().0;
         assert_eq!(world.says("id -u; grep NoNewPrivs /proc/self/status"), format!("{identity}\nNoNewPrivs:\t1"));
         assert_eq!(
             world.says("grep CapEff /proc/self/status; grep CapBnd /proc/self/status"),
             "CapEff:\t0000000000000000\nCapBnd:\t0000000000000000"
         );
-        assert_eq!(world.error_of("attempt(lambda: os.setuid(4242))"), "EINVAL", "not mapped");
+        // Somebody else knows everybody by their numbers, and may become and give to nobody.
+        let refused = if is_other(&world) { "EPERM" } else { "EINVAL" };
+        assert_eq!(world.error_of("attempt(lambda: os.setuid(4242))"), refused, "not mapped");
+        for attempt in ["os.setresuid(0, 0, 0)", "os.setresgid(0, 0, 0)", "os.setgroups([0])", "os.chown('code', 0, 0)"]
+        {
+            let got = world.error_of(&format!("attempt(lambda: {attempt})"));
+            assert!(got == refused || got == "EPERM" || identity == 0, "{attempt}: {got}");
+        }
         assert_eq!(world.error_of("attempt(lambda: os.setgroups([4242]))"), "EPERM");
         assert_eq!(world.error_of("attempt(lambda: os.mknod('node', 0o20666, os.makedev(1, 1)))"), "EPERM");
-        assert_eq!(world.error_of("attempt(lambda: os.chown('code', 4242, 4242))"), "EINVAL", "not mapped");
+        assert_eq!(world.error_of("attempt(lambda: os.chown('code', 4242, 4242))"), refused, "not mapped");
         // A program that runs as its owner runs as whoever starts it.
         let su = world.shell("su root -c id < /dev/null");
         assert!(!su.status.success(), "{}", su.out);
@@ -301,8 +336,8 @@ fn a_file_that_runs_as_its_owner_runs_as_whoever_starts_it() {
         fs::copy("/usr/bin/id", &own).unwrap();
         std::os::unix::fs::chown(&own, Some(1), Some(1)).unwrap();
         fs::set_permissions(&own, fs::Permissions::from_mode(0o6755)).unwrap();
-        let inside = world.policy.identity.uid;
-        assert_eq!(world.says("./id -u; ./id -g"), format!("{inside}\n{inside}"));
+        let (uid, gid) = world.policy.identity.numbers();
+        assert_eq!(world.says("./id -u; ./id -g"), format!("{uid}\n{gid}"));
     }
 }
 
@@ -449,6 +484,7 @@ fn a_stream_can_be_opened_again_only_for_what_it_is_open_for() {
         let (input, output) = (world.path("other/input"), world.path("other/output"));
         fs::write(&input, "prompt").unwrap();
         fs::write(&output, "log ").unwrap();
+        give(&world, &["other/input", "other/output"]);
         let lines = "echo pwned > /proc/self/fd/0; echo pwned > /dev/stdin; cat /dev/stdin; echo said > /dev/stderr; cat /proc/self/fd/1 > read";
         let open =
             |path: &std::path::Path, write: bool| fs::File::options().read(!write).append(write).open(path).unwrap();
@@ -472,5 +508,109 @@ fn a_directory_is_no_stream() {
         let launch = world.launch(&["/bin/true"], Some([fs::File::open("/").unwrap().into(), null(), null()]));
         let error = belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap_err();
         assert!(error.to_string().starts_with("standard input is a directory"), "{error}");
+    }
+}
+
+#[test]
+fn the_users_own_processes_outside_stay_out_of_reach_and_cannot_reach_in() {
+    let Some(world) = has_namespaces().then(|| world_of_other(Network::Shared)).flatten() else { return };
+    let user = belay_testkit::OrdinaryUser::find().unwrap();
+    let mut outside = user.command("sleep", std::path::Path::new("/tmp")).arg("1000").spawn().unwrap();
+    let pid = outside.id();
+    // Every process of that user which can be named is signalled, and the one outside by its number.
+    let lines = format!(
+        "import signal\n\
+         signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+         attempt(lambda: os.kill({pid}, 9))\n\
+         try: os.kill(-1, signal.SIGTERM)\n\
+         except OSError: pass\n\
+         call(101, 16, {pid}, 0, 0)\n\
+         attempt(lambda: open('/proc/{pid}/environ'))\n\
+         attempt(lambda: os.stat('/run/user/{}'))\n\
+         attempt(lambda: os.listdir('/var/spool/cron'))",
+        user.uid()
+    );
+    assert_eq!(world.error_of(&lines), "ESRCH\nESRCH\nENOENT\nENOENT\nENOENT");
+    assert!(outside.try_wait().unwrap().is_none(), "it lives on");
+    outside.kill().unwrap();
+    outside.wait().unwrap();
+
+    // The jail is root's: that user sees neither into it, nor enters it, nor reads the first process.
+    let mut held = world.held(&["/bin/sleep", "1000"]).release().unwrap();
+    let pid = held.pid();
+    let script = format!("cat /proc/{pid}/environ; ls /proc/{pid}/root/; nsenter -t {pid} -m -U true");
+    let tried = user.command("sh", std::path::Path::new("/tmp")).args(["-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&tried.stdout), "", "{}", String::from_utf8_lossy(&tried.stderr));
+    assert!(!tried.status.success());
+    held.kill().unwrap();
+    held.wait().unwrap();
+}
+
+#[test]
+fn nothing_of_roots_can_be_had_by_whoever_is_somebody_else() {
+    use std::os::unix::fs::PermissionsExt;
+    let Some(world) = has_namespaces().then(|| world_of_other(Network::None)).flatten() else { return };
+    for (name, mode) in [("of-root", 0o644), ("secret", 0o600), ("script", 0o4755)] {
+        fs::write(world.path("workspace").join(name), "roots").unwrap();
+        fs::set_permissions(world.path("workspace").join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+    fs::create_dir(world.path("workspace/closed")).unwrap();
+    fs::write(world.path("workspace/closed/file"), "roots").unwrap();
+    fs::set_permissions(world.path("workspace/closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    for (attempt, error) in [
+        ("open('of-root', 'a')", "EACCES"),
+        ("open('secret')", "EACCES"),
+        ("os.chmod('of-root', 0o666)", "EPERM"),
+        ("os.utime('of-root', (0, 0))", "EPERM"),
+        ("os.truncate('of-root', 0)", "EACCES"),
+        ("os.setxattr('of-root', 'user.x', b'y')", "EACCES"),
+        ("os.listdir('closed')", "EACCES"),
+        ("open('closed/file')", "EACCES"),
+        ("os.link('secret', 'linked')", "EPERM"),
+        ("os.chown('code', 0, -1)", "EPERM"),
+        ("open('/proc/1/environ')", "EACCES"),
+        ("os.kill(1, 9)", "EPERM"),
+        ("open('code', 'a').write('!')", "none"),
+    ] {
+        assert_eq!(world.error_of(&format!("attempt(lambda: {attempt})")), error, "{attempt}");
+    }
+    assert_eq!(fs::read_to_string(world.path("workspace/of-root")).unwrap(), "roots");
+}
+
+#[test]
+fn somebody_else_ends_with_whoever_started_it() {
+    use std::io::BufRead;
+    const STARTER: &str = "BELAY_TEST_STARTER";
+    if std::env::var_os(STARTER).is_some() {
+        let world = world_of_other(Network::None).unwrap();
+        let mut launch = world.launch(&["/bin/sleep", "1000"], None);
+        launch.dies_with_parent = true;
+        let running = belay_jail::hold(&world.policy, launch, |_| Ok(())).unwrap().release().unwrap();
+        println!("pid {}", running.pid());
+        std::thread::sleep(std::time::Duration::from_secs(60));
+        return;
+    }
+    if !belay_testkit::is_root() || !has_namespaces() {
+        return;
+    }
+    let mut starter = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "escape::somebody_else_ends_with_whoever_started_it", "--nocapture"])
+        .env(STARTER, "1")
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(starter.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let pid: u32 = lines.find_map(|line| line.strip_prefix("pid ")?.parse().ok()).unwrap();
+    assert!(std::path::Path::new(&format!("/proc/{pid}")).exists());
+    starter.kill().unwrap();
+    starter.wait().unwrap();
+    let is_gone = || {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ")
+    };
+    let began = std::time::Instant::now();
+    while !is_gone() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(10), "it goes on");
+        std::thread::sleep(std::time::Duration::from_millis(20));
     }
 }

@@ -60,7 +60,7 @@ impl World {
             shown: Vec::new(),
             replaced: Vec::new(),
             network: Network::None,
-            identity: Identity { uid: 1000, gid: 1000 },
+            identity: Identity::Own { uid: 1000, gid: 1000 },
             limits: Limits::default(),
             host_name: "jail".into(),
             tells_refusals: false,

@@ -28,6 +28,7 @@ pub(crate) fn started() -> Event {
         exec: ExecSource::Ptrace,
         files: FileSource::Inotify,
         denials: None,
+        person: None,
         snapshots: true,
         freeze: false,
         degraded: Vec::new(),

@@ -75,6 +75,7 @@ impl Workspace<'_> {
             exec: ExecSource::None,
             files: FileSource::None,
             denials: None,
+            person: None,
             snapshots: true,
             freeze: false,
             degraded: Vec::new(),

@@ -179,7 +179,8 @@ impl<'w, 'h> Checkout<'w, 'h> {
     ) -> belay_jail::Result<ExitStatus> {
         let unavailable = |error: Error| belay_jail::Error::Unavailable { why: chain_of(&error) };
         let home = self.origin.home().path();
-        let (policy, patterns) = policy_at(program.confinement, program.den, home, at, layer).map_err(unavailable)?;
+        let den = program.den.clone().at(self.origin.path());
+        let (policy, patterns) = policy_at(program.confinement, &den, home, at, layer).map_err(unavailable)?;
         let null = || fs::File::options().read(true).write(true).open("/dev/null").map(OwnedFd::from);
         let output = |to: &Option<OwnedFd>| match to {
             Some(fd) => fd.as_fd().try_clone_to_owned(),
@@ -187,7 +188,8 @@ impl<'w, 'h> Checkout<'w, 'h> {
         };
         let streams = || Ok([null()?, output(&program.output)?, output(&program.output)?]);
         let stdio = streams().map_err(|source| belay_jail::Error::Program { what: "open streams for", source })?;
-        let variables = program.env.iter().filter_map(|variable| {
+        let dressed = den.owner.as_ref().map(|owner| owner.dress(program.env));
+        let variables = dressed.as_deref().unwrap_or(program.env).iter().filter_map(|variable| {
             let at = variable.iter().position(|byte| *byte == b'=')?;
             Some((&variable[..at], &variable[at + 1..]))
         });

@@ -41,6 +41,21 @@ impl Overlay {
     }
 }
 
+impl Overlay {
+    /// Gives everything that was opened its mode back.
+    pub(crate) fn close(&self, modes: &Modes) -> Result<()> {
+        let root = Root::open(&self.kept.changes).map_err(Error::path("read", &self.kept.changes))?;
+        // What was opened last lies deepest, and could not be reached once what is around it is shut.
+        for (path, mode) in modes.iter().rev() {
+            match set_mode(&root, path, u32::from(*mode)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                done => done.map_err(Error::path("shut", &self.kept.changes))?,
+            }
+        }
+        Ok(())
+    }
+}
+
 fn is_shut(stat: &Stat) -> bool {
     let needed = match stat.file_type {
         FileType::Dir => 0o500,
@@ -78,6 +93,10 @@ fn look(root: &Root, dirs: Vec<Vec<u8>>, linked: &HashMap<(u64, u64), u32>) -> V
 
 fn open(root: &Root, path: &[u8], stat: &Stat) -> std::io::Result<()> {
     let mode = stat.mode | if stat.file_type == FileType::Dir { 0o500 } else { 0o400 };
+    set_mode(root, path, mode)
+}
+
+fn set_mode(root: &Root, path: &[u8], mode: u32) -> std::io::Result<()> {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => root.dir_path_only(&path[..at])?.set_mode(&path[at + 1..], mode),
         None if path.is_empty() => root.dir_path_only(b"")?.set_self_mode(mode),

@@ -15,7 +15,7 @@ fn own(texts: &[(&str, &str)]) -> Profiles {
 }
 
 fn access(profile: &Profile, path: &str) -> Option<Access> {
-    let policy = profile.policy(&ground(), Identity { uid: 1000, gid: 1000 });
+    let policy = profile.policy(&ground(), Identity::Own { uid: 1000, gid: 1000 });
     policy.decides(Path::new(path)).map(|grant| grant.access)
 }
 

@@ -63,7 +63,8 @@ impl Workspace<'_> {
     ) -> Result<(Captured, Plan, Opening)> {
         let mut opening = Opening::default();
         for _ in 0..ROUNDS_MAX {
-            let Some(part) = plan.opening() else { break };
+            let Some(mut part) = plan.opening() else { break };
+            part.count_names(&self.writable()?);
             let safety = self.name_safety(captured, "before opening what its owner cannot read")?;
             let opened = self.open_part(aim, &safety, &part, &mut opening, (work, faults))?;
             captured = self.capture(Look { keep: Some(&aim.manifest), ..Look::default() }, work).map_err(half_done)?;

@@ -124,6 +124,7 @@ pub(super) fn listen(
     dir: &Path,
     run: &str,
     (answerer, helpers): (Answerer, Helpers),
+    owner: Option<(u32, u32)>,
     wakes: Sender<Wake>,
 ) -> io::Result<()> {
     let held = File::open(dir)?;
@@ -131,6 +132,10 @@ pub(super) fn listen(
     let _ = std::fs::remove_file(&path);
     let listener = UnixListener::bind(&path)?;
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    if let Some((uid, gid)) = owner {
+        // Whoever the command is, nobody else gets into the directory that it lies in.
+        std::os::unix::fs::lchown(&path, Some(uid), Some(gid))?;
+    }
     let desk = Arc::new(Desk {
         run: run.to_owned(),
         answerer,

@@ -15,6 +15,7 @@ use belay_sys::Process;
 use serde::{Deserialize, Serialize};
 
 use super::agent;
+use super::person::Owner;
 use super::record::RunRecord;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
@@ -22,7 +23,7 @@ use crate::profile::{Ground, Profiles};
 use crate::workspace::Workspace;
 
 /// Who root believes to be in a jail.
-const ROOT_INSIDE: Identity = Identity { uid: 1000, gid: 1000 };
+const ROOT_INSIDE: Identity = Identity::Own { uid: 1000, gid: 1000 };
 /// What root is called there.
 const ROOT_NAME: &str = "agent";
 /// Where a jail shows what is belay's.
@@ -88,6 +89,10 @@ pub struct Den {
     pub settings: PathBuf,
     /// The files of the person's and the machine's settings of git.
     pub git: Vec<PathBuf>,
+    /// Whose workspace it is, if root works in somebody else's; found out once that is known.
+    pub owner: Option<Owner>,
+    /// The number of that user, if it is one whom root cannot become here.
+    pub stranger: Option<u32>,
 }
 
 impl Den {
@@ -104,6 +109,7 @@ pub(super) struct Command<'a> {
     pub(super) cwd: &'a Path,
     pub(super) stdio: [OwnedFd; 3],
     pub(super) tracer: Option<u32>,
+    pub(super) owner: Option<&'a Owner>,
 }
 
 /// A command that waits to be released.
@@ -225,7 +231,11 @@ pub(crate) fn policy_at(
     let profile = den.profiles.get(&wanted.profile);
     let profile = profile.map_err(|error| Error::Confinement { why: error.to_string() })?;
     let ground = Ground { workspace: at, home: &den.home, belay };
-    let identity = if belay_sys::is_root() { ROOT_INSIDE } else { own_identity() };
+    let identity = match &den.owner {
+        Some(owner) => owner.identity(),
+        None if belay_sys::is_root() => ROOT_INSIDE,
+        None => own_identity(),
+    };
     let mut policy = profile.policy(&ground, identity);
     let last = policy.grants.pop();
     if belay_sys::is_root() {
@@ -247,6 +257,9 @@ pub(crate) fn policy_at(
     if policy.decides(&den.settings).is_some_and(|grant| grant.access == Access::Write) {
         policy.grants.push(Grant::new(&den.settings, Access::Read));
     }
+    if let Some(owner) = &den.owner {
+        owner.protect_own(&mut policy);
+    }
     // Hooks and servers that an agent starts name the program by its own path.
     if let Some(program) = den.program.as_ref().filter(|program| !program.starts_with(belay))
         && policy.decides(program).is_none_or(|grant| !matches!(grant.access, Access::Read | Access::Write))
@@ -262,9 +275,11 @@ pub(crate) fn policy_at(
         policy.grants.push(belay_jail::Grant::new(snapshots.clone(), Access::Hidden));
         policy.sealed.push(snapshots);
     }
-    if belay_sys::is_root() {
-        policy.replaced = accounts(&den.home);
-    }
+    policy.replaced = match &den.owner {
+        Some(owner) => owner.listed().map_or_else(Vec::new, |(name, home)| accounts(name, &policy.identity, home)),
+        None if belay_sys::is_root() => accounts(ROOT_NAME, &policy.identity, &den.home),
+        None => Vec::new(),
+    };
     if let Some(layer) = layer {
         keep_apart(&mut policy, layer);
     }
@@ -291,18 +306,17 @@ pub(crate) fn shown_in_general() -> Vec<Shown> {
     at.map(|at| Shown { from: PathBuf::new(), at, variable: None }).into()
 }
 
-/// The lists of users and groups with whom root is inside: programs look up their own name and home.
-fn accounts(home: &Path) -> Vec<Replaced> {
-    let Identity { uid, gid } = ROOT_INSIDE;
+/// The lists of users and groups with whoever the command is inside: programs look up their own name and home.
+fn accounts(name: &str, identity: &Identity, home: &Path) -> Vec<Replaced> {
+    let (uid, gid) = identity.numbers();
     let home = home.to_string_lossy();
     let entries = [
-        ("/etc/passwd", format!("{ROOT_NAME}:x:{uid}:{gid}::{home}:/bin/sh\n"), uid.to_string()),
-        ("/etc/group", format!("{ROOT_NAME}:x:{gid}:\n"), gid.to_string()),
+        ("/etc/passwd", format!("{name}:x:{uid}:{gid}::{home}:/bin/sh\n"), uid.to_string()),
+        ("/etc/group", format!("{name}:x:{gid}:\n"), gid.to_string()),
     ];
     let replaced = |(path, entry, number): (&str, String, String)| {
         let text = std::fs::read_to_string(path).ok()?;
-        let is_other =
-            |line: &&str| line.split(':').nth(2) != Some(&number) && !line.starts_with(&format!("{ROOT_NAME}:"));
+        let is_other = |line: &&str| line.split(':').nth(2) != Some(&number) && !line.starts_with(&format!("{name}:"));
         let kept: Vec<&str> = text.lines().filter(is_other).collect();
         Some(Replaced { path: path.into(), bytes: format!("{entry}{}\n", kept.join("\n")).into_bytes() })
     };
@@ -335,7 +349,7 @@ fn keep_apart(policy: &mut Policy, layer: &Overlay) {
 }
 
 fn own_identity() -> Identity {
-    Identity { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() }
+    Identity::Own { uid: rustix::process::geteuid().as_raw(), gid: rustix::process::getegid().as_raw() }
 }
 
 /// Holds a command in a jail.
@@ -345,7 +359,8 @@ pub(super) fn hold(
     command: Command<'_>,
     degraded: &mut Vec<Degraded>,
 ) -> Result<(HeldCommand, Isolation), belay_jail::Error> {
-    let variables = command.env.iter().filter_map(|variable| {
+    let dressed = command.owner.map(|owner| owner.dress(command.env));
+    let variables = dressed.as_deref().unwrap_or(command.env).iter().filter_map(|variable| {
         let at = variable.iter().position(|byte| *byte == b'=')?;
         Some((&variable[..at], &variable[at + 1..]))
     });

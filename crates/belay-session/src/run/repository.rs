@@ -419,7 +419,7 @@ mod tests {
     fn ways(workspace: &Path, profile: &str) -> Ways {
         let profile = Profiles::default().get(profile).unwrap();
         let ground = Ground { workspace, home: Path::new("/home/ada"), belay: Path::new("/home/ada/belay") };
-        let identity = belay_jail::Identity { uid: 1, gid: 1 };
+        let identity = belay_jail::Identity::Own { uid: 1, gid: 1 };
         let own = Own { home: &workspace.join("no home"), files: &[] };
         Ways::of(&profile.policy(&ground, identity), workspace, own).unwrap()
     }
@@ -536,7 +536,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(at.join("tools/data"), home.path().join(".gitconfig")).unwrap();
         let ground = Ground { workspace: &at, home: home.path(), belay: Path::new("/home/ada/belay") };
-        let policy = profile.policy(&ground, belay_jail::Identity { uid: 1, gid: 1 });
+        let policy = profile.policy(&ground, belay_jail::Identity::Own { uid: 1, gid: 1 });
         let own = Own { home: home.path(), files: &[home.path().join(".gitconfig")] };
         let grants = Ways::of(&policy, &at, own).unwrap().grants;
         assert!(grants.iter().any(|grant| grant.path == at.join("tools/data")), "{grants:?}");

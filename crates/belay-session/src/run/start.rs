@@ -15,11 +15,13 @@ use belay_event::{Degraded, Ended, ExecSource, FileSource, Isolation, Protection
 use belay_jail::Access;
 use belay_sys::{Launch, Process, Turn};
 use belay_trace::{Engine, Options, Tracer};
+use rustix::fs::FileType;
 
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
 use super::denials::{self, Watch};
 use super::links::{Ahead, Links, Names, Rules};
+use super::person::{Owner, told_of_stranger};
 use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::repository::Ways;
@@ -58,6 +60,19 @@ impl Streams {
         rustix::stdio::dup2_stdout(&null)?;
         rustix::stdio::dup2_stderr(&log)?;
         Ok((streams, pty.map(|pty| Arc::new(pty.master))))
+    }
+
+    /// Lets somebody else open them by their names, as `/dev/stderr`: a terminal of ours, and pipes, which are root's.
+    fn give_to(&self, owner: &Owner, terminal: [bool; 3]) {
+        let (uid, gid) = owner.numbers();
+        for (stream, is_ours) in self.0.iter().zip(terminal) {
+            let is_pipe = rustix::fs::fstat(stream)
+                .is_ok_and(|found| found.st_uid == 0 && FileType::from_raw_mode(found.st_mode) == FileType::Fifo);
+            if is_ours || is_pipe {
+                // It can be used by its number all the same.
+                let _ = std::os::unix::fs::fchown(stream, Some(uid), Some(gid));
+            }
+        }
     }
 
     fn copies(&self) -> io::Result<[OwnedFd; 3]> {
@@ -363,8 +378,10 @@ impl Supervisor<'_> {
         let wanted = &self.record.confinement;
         if wanted.engine == Confiner::None {
             degraded.push(confine::unconfined(None));
+            degraded.extend(self.den.owner.as_ref().map(Owner::told_of_root));
             return Ok(None);
         }
+        let owner = self.den.owner.as_ref();
         let (mut policy, patterns) = confine::policy(&self.record, &self.den, self.workspace)?;
         policy.tells_paths = wanted.denials && !self.watches_by_kernel();
         let home = self.workspace.home().path();
@@ -376,14 +393,21 @@ impl Supervisor<'_> {
             outskirts: outskirts::of(&policy, self.workspace.path()),
             unheld: Ways::of(&policy, self.workspace.path(), self.den.own())?.unheld,
         };
+        degraded.extend(self.den.stranger.map(told_of_stranger));
+        if let Some(owner) = owner {
+            child.streams.give_to(owner, self.record.terminal);
+            degraded.extend(owner.told());
+        }
         let stdio = child.streams.copies().map_err(Error::run("open the streams"))?;
         let cwd = PathBuf::from(OsStr::from_bytes(self.record.cwd.bytes()));
-        let command = Command { argv: child.argv, env: child.env, cwd: &cwd, stdio, tracer: child.tracer };
+        let command = Command { argv: child.argv, env: child.env, cwd: &cwd, stdio, tracer: child.tracer, owner };
         match confine::hold(&policy, &patterns, command, degraded) {
             Ok((held, isolation)) => Ok(Some((held, isolation, confined))),
             // Only a machine without any jail: whatever else went wrong, a workspace may have been made so that it does.
             Err(error @ belay_jail::Error::Unavailable { .. }) if wanted.engine == Confiner::Auto => {
                 degraded.push(confine::unconfined(Some(crate::error::chain_of(&error))));
+                degraded.retain(|one| one.layer != "person");
+                degraded.extend(owner.map(Owner::told_of_root));
                 Ok(None)
             }
             Err(error) => Err(Error::Confinement { why: crate::error::chain_of(&error) }),
@@ -411,6 +435,7 @@ impl Supervisor<'_> {
             exec: self.tracer.as_ref().map_or(ExecSource::None, Tracer::exec_source),
             files: self.tracer.as_ref().map_or(FileSource::None, Tracer::file_source),
             denials: self.denials.as_ref().filter(|_| isolation != Isolation::None).map(Watch::source),
+            person: self.den.owner.as_ref().filter(|_| isolation != Isolation::None).map(Owner::person),
             snapshots: self.workspace.settings().disabled_by().is_none(),
             freeze: tree.is_some_and(Tree::can_freeze),
             degraded,

@@ -22,6 +22,7 @@ use super::denials::{RefusedPaths, Watch};
 use super::held::Holds;
 use super::outskirts::Outskirts;
 use super::passers::Passers;
+use super::person::Owner;
 use super::progress::Telling;
 use super::record::{ProcessName, RunRecord, RunState};
 use super::refusals::{Commands, Mending};
@@ -124,9 +125,11 @@ impl<'w> Supervisor<'w> {
         let control = Control::new(wakes.clone(), terminal.clone(), host.stop);
         control.listen(&dir).map_err(Error::run("open the control socket"))?;
         host.channel.map(|channel| control.serve(channel)).transpose().map_err(Error::run("answer whoever asked"))?;
+        let den = host.den.at(workspace.path());
         let helpers = Helpers::default();
         if let Some(answerer) = host.answerer.filter(|_| record.confinement.engine != Engine::None) {
-            agent::listen(&dir, &record.id, (answerer, helpers.clone()), wakes.clone())
+            let owner = den.owner.as_ref().map(Owner::numbers);
+            agent::listen(&dir, &record.id, (answerer, helpers.clone()), owner, wakes.clone())
                 .map_err(Error::run("open the agent's socket"))?;
         }
         record.supervisor = ProcessName::of(std::process::id());
@@ -144,7 +147,7 @@ impl<'w> Supervisor<'w> {
             recent: Recent::default(),
             pump: None,
             env: host.env,
-            den: host.den,
+            den,
             helpers,
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),

@@ -247,7 +247,8 @@ fn two_rollbacks_of_one_workspace_do_not_mix() {
     assert_eq!(bed.text("a"), "1");
 }
 
-/// A workspace in which a file and a directory were changed and then shut, as an ordinary user sees it.
+/// A workspace in which a file and a directory were changed and then shut, and others made and shut, as an ordinary user
+/// sees it.
 fn shut_bed() -> Option<(Bed, belay_session::Snapshot)> {
     if belay_testkit::is_root() {
         belay_testkit::skip("root reads everything");
@@ -257,7 +258,9 @@ fn shut_bed() -> Option<(Bed, belay_session::Snapshot)> {
     bed.ws.file("f", "old\n").file("d/inner/g", "old\n").file("d/h", "old\n").file("same", "same\n").file("a", "1");
     let one = bed.snap();
     bed.ws.file("f", "new\n").file("d/inner/g", "new\n").file("d/h", "new\n").file("d/more", "new\n").file("a", "2");
+    bed.ws.file("made/in/x", "new\n").file("only", "new\n");
     bed.ws.mode("f", 0).mode("d/inner/g", 0).mode("d/inner", 0).mode("d", 0).mode("same", 0);
+    bed.ws.mode("made/in", 0o100).mode("made", 0).mode("only", 0o200);
     Some((bed, one))
 }
 
@@ -269,12 +272,19 @@ fn what_was_changed_and_then_shut_comes_back_in_one_rollback_and_so_does_the_und
     for (path, text) in [("f", "old\n"), ("d/inner/g", "old\n"), ("d/h", "old\n"), ("same", "same\n"), ("a", "1")] {
         assert_eq!(bed.text(path), text, "{path}");
     }
-    assert!(!bed.ws.join("d/more").exists());
+    for gone in ["d/more", "made", "only"] {
+        assert!(!bed.ws.join(gone).exists(), "{gone}");
+    }
     let again = bed.rollback(&one);
     assert_eq!((again.changed, again.safety), (0, None), "nothing is left to do");
     bed.open().rewind(&request(Goal::Undo, &[]), work(), &mut |_| {}).unwrap();
     let mode = |path: &str| std::fs::symlink_metadata(bed.ws.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("f"), mode("d"), mode("same")), (0, 0, 0));
+    assert_eq!((mode("made"), mode("only")), (0, 0o200));
+    bed.ws.mode("made", 0o700).mode("only", 0o600);
+    assert_eq!(mode("made/in"), 0o100);
+    bed.ws.mode("made/in", 0o700);
+    assert_eq!((bed.text("made/in/x").as_str(), bed.text("only").as_str()), ("new\n", "new\n"));
     bed.ws.mode("d", 0o700).mode("f", 0o600);
     assert_eq!((mode("d/inner"), bed.text("f").as_str()), (0, "new\n"));
     bed.ws.mode("d/inner", 0o700);
@@ -305,12 +315,18 @@ fn what_was_shut_is_not_lost_wherever_the_rollback_that_opens_it_dies() {
             timeline.snapshots().iter().any(|snapshot| {
                 let to = bed.ws.base().join(format!("out-{after}-{}", snapshot.id));
                 let paths = [path.as_bytes().to_vec()];
-                workspace.extract(snapshot, &paths, &to, work()).is_ok()
-                    && std::fs::set_permissions(to.join(path), std::fs::Permissions::from_mode(0o600)).is_ok()
-                    && std::fs::read(to.join(path)).is_ok_and(|text| text == b"new\n")
+                let is_out = workspace.extract(snapshot, &paths, &to, work()).is_ok();
+                let ways = std::path::Path::new(path).ancestors().collect::<Vec<_>>();
+                for way in ways.iter().rev().filter(|way| !way.as_os_str().is_empty()) {
+                    let _ = std::fs::set_permissions(to.join(way), std::fs::Permissions::from_mode(0o700));
+                }
+                is_out && std::fs::read(to.join(path)).is_ok_and(|text| text == b"new\n")
             })
         };
-        assert!(kept("f"), "the new text of f is lost, after {after} changes");
+        for path in ["f", "only", "made/in/x"] {
+            assert!(kept(path), "the new text of {path} is lost, after {after} changes");
+        }
+        assert!(!bed.ws.join("made").exists() && !bed.ws.join("only").exists(), "{after}");
     }
     assert!(died > 10 || belay_testkit::is_root(), "only {died} deaths");
 }

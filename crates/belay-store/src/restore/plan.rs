@@ -6,7 +6,7 @@ use belay_sys::FileType;
 
 use super::claims::Claims;
 use super::difference::{difference, is_privileged};
-use super::{Left, LeftReason, Plan, Site, links};
+use super::{Left, LeftReason, Plan, Shut, Site, links};
 use crate::diff::{Scope, What};
 use crate::error::Result;
 use crate::filter::Rules;
@@ -144,9 +144,18 @@ impl Draft<'_> {
                 self.change_mode_only(now, target);
                 self.leave_and_hold(reason_of(target));
             }
-            (Some(now), None) if now.is_opaque() => self.leave_and_hold(LeftReason::NotClaimed),
+            (Some(now), None) if now.is_opaque() => {
+                if !self.claims.missed(&self.path) && self.claimed(now)? {
+                    self.note_shut(now);
+                    self.note_around(now);
+                }
+                self.leave_and_hold(LeftReason::NotClaimed);
+            }
             (Some(now), Some(target)) if now.is_opaque() => {
-                self.change_mode_only(now, target);
+                match now.kind.file_type() == target.kind.file_type() {
+                    true => self.change_mode_only(now, target),
+                    false => self.note_shut(now),
+                }
                 self.leave_and_hold(LeftReason::InTheWay);
             }
             (None, Some(target)) => return self.add(target),
@@ -273,17 +282,36 @@ impl Draft<'_> {
     ///
     /// The mode is all that is known of it, and so all that is changed; the next capture can read the rest.
     fn change_mode_only(&mut self, now: &Entry, target: &Entry) {
-        let shut = |entry: &Entry| match entry.kind {
-            Kind::Opaque { reason, file_type } => {
-                reason == Opaque::Unreadable && matches!(file_type, FileType::File | FileType::Dir)
-            }
-            _ => false,
-        };
-        let known = |entry: &Entry| entry.meta != Meta::default() && !is_privileged(entry);
         let alike = now.kind.file_type() == target.kind.file_type() && now.meta.mode != target.meta.mode;
-        if !self.as_root && alike && (shut(now) || shut(target)) && known(now) && known(target) {
+        if !self.as_root && alike && (is_shut(now) || is_shut(target)) && is_known(now) && is_known(target) {
             self.push(Some(now), Some(target), What { mode: true, opaque: true, ..What::default() });
         }
+    }
+
+    /// Notes what could go once it is opened, because then it can be captured.
+    fn note_shut(&mut self, now: &Entry) {
+        let is_own = now.meta.uid == belay_sys::user_id();
+        let Some((before, _)) = self.frames.last().and_then(|frame| frame.metas.clone()) else { return };
+        if !self.as_root && is_own && is_shut(now) && is_known(now) && super::opened(now) != now.meta.mode {
+            let place = Site { path: super::split(&self.path).0.to_vec(), before, after: None };
+            self.plan.shut.push(Shut { path: self.path.clone(), now: now.clone(), place });
+        }
+    }
+
+    /// Notes a directory that can be listed and not entered, because of something in it that nobody could look at.
+    fn note_around(&mut self, now: &Entry) {
+        let [.., above, around] = &self.frames[..] else { return };
+        let (Some((meta, _)), Some((before, _))) = (around.metas.clone(), above.metas.clone()) else { return };
+        let path = &self.path[..around.path_len];
+        let is_own = meta.uid == belay_sys::user_id() && meta.mode & 0o100 == 0;
+        let is_noted = self.plan.shut.last().is_some_and(|last| last.path == path);
+        if self.as_root || !is_own || is_noted || !is_unreadable(now) || now.meta != Meta::default() {
+            return;
+        }
+        let kind = Kind::Opaque { reason: Opaque::Unreadable, file_type: FileType::Dir };
+        let place = Site { path: super::split(path).0.to_vec(), before, after: None };
+        let shut = Shut { path: path.to_vec(), now: Entry { name: Vec::new(), kind, meta }, place };
+        self.plan.shut.push(shut);
     }
 
     /// A directory that changes itself is a site, whether it is descended or not.
@@ -430,6 +458,24 @@ impl Frame {
             }
         }
     }
+}
+
+fn is_unreadable(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Opaque { reason: Opaque::Unreadable, .. })
+}
+
+/// Whether its owner cannot read it.
+fn is_shut(entry: &Entry) -> bool {
+    match entry.kind {
+        Kind::Opaque { reason, file_type } => {
+            reason == Opaque::Unreadable && matches!(file_type, FileType::File | FileType::Dir)
+        }
+        _ => false,
+    }
+}
+
+fn is_known(entry: &Entry) -> bool {
+    entry.meta != Meta::default() && !is_privileged(entry)
 }
 
 fn is_dir(entry: &Entry) -> bool {

@@ -169,6 +169,10 @@ impl<'a> Prepared<'a> {
                 self.fail(Stage::Step(number), errno.raw_os_error());
             }
         }
+        if self.dies_with_parent {
+            // Whoever becomes somebody else is no longer killed with its parent. One that is gone by now gives no word to go.
+            kernel::die_with_parent();
+        }
         match self.hand_over {
             None if place.listener >= 0 => {
                 kernel::send_with(self.control, &Report::Held.encode(), place.listener);

@@ -51,6 +51,15 @@ pub enum Step {
         /// The bytes, in one write.
         bytes: Vec<u8>,
     },
+    /// Becomes another user for good, with every privilege that there is until [`Step::DropCapabilities`].
+    Become {
+        /// The user's number.
+        uid: u32,
+        /// The group's number.
+        gid: u32,
+        /// The numbers of all further groups.
+        groups: Vec<u32>,
+    },
     /// Gives the machine a name.
     HostName(Vec<u8>),
     /// Starts the loopback interface.
@@ -203,6 +212,7 @@ impl Step {
     pub(super) fn run(&self, place: &mut Place) -> Done {
         match self {
             Step::Write { path, bytes } => write_file(path, bytes),
+            Step::Become { uid, gid, groups } => become_user(*uid, *gid, groups),
             Step::HostName(name) => rustix::system::sethostname(name),
             Step::Loopback => kernel::loopback_up(),
             Step::NewRoot => new_root(place),
@@ -281,6 +291,13 @@ fn write_file(path: &CStr, bytes: &[u8]) -> Done {
     let file = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
     let written = rustix::io::write(&file, bytes)?;
     if written == bytes.len() { Ok(()) } else { Err(Errno::IO) }
+}
+
+fn become_user(uid: u32, gid: u32, groups: &[u32]) -> Done {
+    kernel::become_user(uid, gid, groups)?;
+    // Who becomes somebody else keeps what is permitted, and may use none of it until it says so.
+    let kept = rustix::thread::capabilities(None)?;
+    rustix::thread::set_capabilities(None, CapabilitySets { effective: kept.permitted, ..kept })
 }
 
 fn new_root(place: &mut Place) -> Done {

@@ -126,7 +126,7 @@ fn try_one(
     let confinement = Confinement { engine: ConfinementEngine::Auto, profile, ..Confinement::default() };
     let home = context.environment.user_home.clone().unwrap_or_else(|| "/".into());
     let settings = context.environment.user_config.with_file_name("");
-    let den = Den { profiles: own, home, program: None, settings, git: Vec::new() };
+    let den = Den { profiles: own, home, program: None, settings, git: Vec::new(), owner: None, stranger: None };
     let env: Vec<Vec<u8>> =
         std::env::vars_os().map(|(name, value)| [name.as_bytes(), b"=", value.as_bytes()].concat()).collect();
     let directory = workspace.beneath(&context.directory()?, ".".as_ref())?;

@@ -40,6 +40,7 @@ mod mcp;
 mod mcp_client;
 mod mcp_hostile;
 mod native;
+mod owner;
 mod people;
 mod places;
 mod records;

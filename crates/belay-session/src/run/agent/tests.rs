@@ -16,7 +16,7 @@ fn echo(_run: &str, call: &AgentCall) -> Command {
 
 fn place() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
-    listen(dir.path(), "run_00000000", (echo, Helpers::default()), channel().0).unwrap();
+    listen(dir.path(), "run_00000000", (echo, Helpers::default()), None, channel().0).unwrap();
     let socket = dir.path().join(SOCKET);
     (dir, socket)
 }
@@ -93,7 +93,7 @@ fn a_long_answer_is_cut_and_says_so() {
         command.args(["-c", "9000000", "/dev/zero"]);
         command
     }
-    listen(dir.path(), "run_00000000", (endless, Helpers::default()), channel().0).unwrap();
+    listen(dir.path(), "run_00000000", (endless, Helpers::default()), None, channel().0).unwrap();
     let Ok(AgentAnswer::Done { out, cut, .. }) = ask_run(&dir.path().join(SOCKET), &words(&[]), None) else {
         panic!("no answer");
     };
