@@ -230,7 +230,7 @@ impl Search<'_> {
         entered.iter().for_each(|path| self.worktree(&worktree.join(path)));
         let files =
             worktree.strip_prefix(self.workspace).ok().map(|files| PathText::from(files.as_os_str().as_bytes()));
-        let Some(insides) = Insides::of(place, files, &entered) else { return self.is_full = true };
+        let Some(insides) = Insides::of(place, (worktree, files), &entered) else { return self.is_full = true };
         insides.names().for_each(|name| self.keep(&place.join(OsStr::from_bytes(name))));
         self.note(Unheld::repository(inside, insides));
     }
@@ -296,11 +296,16 @@ impl Search<'_> {
 
     /// A path as settings name it.
     fn named(&self, value: &[u8], around: &Path) -> Option<PathBuf> {
-        match value.strip_prefix(b"~/") {
-            Some(rest) => Some(self.home.join(OsStr::from_bytes(rest))),
-            None if value.is_empty() || value.contains(&0) => None,
-            None => Some(around.join(OsStr::from_bytes(value))),
+        if value.is_empty() || value.contains(&0) {
+            return None;
         }
+        let end = value.iter().position(|byte| *byte == b'/').unwrap_or(value.len());
+        let home = match value[..end].strip_prefix(b"~") {
+            None => return Some(around.join(OsStr::from_bytes(value))),
+            Some(b"") => self.home.to_owned(),
+            Some(user) => home_of(user)?,
+        };
+        Some(home.join(OsStr::from_bytes(without_slashes(&value[end..]))))
     }
 
     /// Has the files stay as they are that links in a directory of hooks lead to.
@@ -356,6 +361,19 @@ impl Search<'_> {
         let inside = path.strip_prefix(self.workspace).ok().filter(|inside| is_plain(inside))?;
         Some(inside.as_os_str().as_bytes()).filter(|inside| !inside.is_empty()).map(PathText::from)
     }
+}
+
+/// Where somebody's home is.
+fn home_of(user: &[u8]) -> Option<PathBuf> {
+    let users = fs::read("/etc/passwd").ok()?;
+    let mut fields = users.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b':'));
+    let home = fields.find_map(|mut fields| (fields.next()? == user).then(|| fields.nth(4)).flatten())?;
+    Some(PathBuf::from(OsStr::from_bytes(home)))
+}
+
+fn without_slashes(path: &[u8]) -> &[u8] {
+    let begin = path.iter().position(|byte| *byte != b'/').unwrap_or(path.len());
+    &path[begin..]
 }
 
 /// Where a path leads; none if nobody can tell.

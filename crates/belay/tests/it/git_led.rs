@@ -57,7 +57,7 @@ fn open(directory: &Path) {
 }
 
 /// What is prepared outside, and what the command then tries.
-const WAYS: [(&str, &str); 17] = [
+const WAYS: [(&str, &str); 21] = [
     (
         "git config include.path ../shared; touch shared",
         "cat evil.config >> shared; mv shared s; cp evil.config shared",
@@ -135,6 +135,27 @@ const WAYS: [(&str, &str); 17] = [
         "mkdir 'my tools'; printf '#!/bin/sh\\n' > 'my tools/watch'; chmod +x 'my tools/watch'; git config core.fsmonitor '\"my tools/watch\"'",
         "grep -o 'touch [^;]*' evil.config >> 'my tools/watch'; echo '#!/bin/sh' > w; grep -o 'touch [^;]*' evil.config >> w; \
          chmod +x w; mv w 'my tools/watch'",
+    ),
+    // A program whose path only a shell knows.
+    (
+        "mkdir tools; printf '#!/bin/sh\\n' > tools/watch; chmod +x tools/watch; git config core.fsmonitor '\"$(git rev-parse --show-toplevel)\"/tools/watch'",
+        "grep -o 'touch [^;]*' evil.config >> tools/watch; echo '#!/bin/sh' > w; grep -o 'touch [^;]*' evil.config >> w; chmod +x w; mv w tools/watch",
+    ),
+    // Without a repository in `.git` git takes the directory itself for one.
+    (
+        "true",
+        "cp -r .git/objects .git/refs .git/index .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; \
+         git config -f config core.worktree .; rm .git/HEAD",
+    ),
+    (
+        "mkdir objects refs; touch objects/x refs/x",
+        "cp .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; git config -f config core.worktree .; mv .git/refs .git/r",
+    ),
+    // A repository that is harmless, and whose index names one that is not.
+    (
+        "true",
+        "git init -q new; git init -q new/deep; git -C new/deep -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git -C new add deep; \
+         git -C new -c user.name=a -c user.email=a@b commit -qm a; git add new; cat evil.config >> new/deep/.git/config",
     ),
 ];
 
@@ -300,6 +321,23 @@ fn settings_of_the_machine_and_of_the_person_lead_to_programs_as_well() {
 }
 
 #[test]
+fn settings_that_are_named_by_whose_home_they_are_in_stay_as_they_are() {
+    let Some(mut world) = world() else { return };
+    let home = outside(&world, world.workspace.path(), "eval echo ~$(id -un)").stdout;
+    let home = String::from_utf8(home).unwrap().trim().to_owned();
+    if !Path::new(&home).is_dir() {
+        belay_testkit::skip("this user has no home");
+        return;
+    }
+    let path = "\"~$(id -un)/$(realpath --relative-to=\"$(eval echo ~$(id -un))\" shared)\"";
+    sh(&world, &format!("touch shared; git config include.path {path}"));
+    let ran = strict(&mut world, &[], "cat evil.config >> shared");
+    assert!(ran.code != 0 && !is_led(&world, world.workspace.path()), "{ran}");
+    sh(&world, "cat evil.config >> shared");
+    assert!(is_led(&world, world.workspace.path()), "the trap is alive");
+}
+
+#[test]
 fn what_a_killed_supervisor_could_not_put_aside_the_next_command_does() {
     let Some(mut world) = world() else { return };
     // The supervisor is stopped before the command makes it, so that it cannot come first.
@@ -390,9 +428,11 @@ fn ordinary_work_with_git_goes_on() {
     let script = "set -e; echo b > b; git add b; git commit -qm b; git worktree add -q other; git -C wt commit -qm c --allow-empty; \
                   git init -q nested; git -C nested config core.fsmonitor false; git checkout -qb topic; echo c >> a; git stash -q; \
                   git stash pop -q; git gc -q; git -C other status -s; git worktree remove other; git commit -qam d; git rebase -q wt; echo done";
-    let ran = strict(&mut world, &[], script);
-    assert!(ran.code == 0 && ran.stdout.ends_with("done\n"), "{ran}");
-    assert!(!world.ok(&["show"]).contains("leads git to"), "{ran}");
+    for flags in [&["--ephemeral"][..], &[]] {
+        let ran = strict(&mut world, flags, script);
+        assert!(ran.code == 0 && ran.stdout.ends_with("done\n"), "{ran}");
+        assert!(!world.ok(&["show"]).contains("leads git to"), "{ran}");
+    }
     assert!(world.has("nested/.git/config"));
 }
 
@@ -416,6 +456,39 @@ fn what_is_brought_in_from_elsewhere_leads_git_nowhere() {
         assert_eq!(world.read("new"), "new\n", "what is harmless is there (fork: {is_fork})");
         assert!(!world.has("real/commondir"), "fork: {is_fork}");
         assert!(!is_led(&world, world.workspace.path()), "fork: {is_fork}");
+    }
+}
+
+#[test]
+fn a_repository_that_git_goes_into_is_brought_in_from_elsewhere_under_another_name() {
+    let new = "git init -q new; git -C new -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add new; cat evil.config >> new/.git/config; \
+               echo new > harmless";
+    let bare = "cp -r .git/objects .git/refs .git/index .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; \
+                git config -f config core.worktree .; rm .git/HEAD; echo new > harmless";
+    let known = "cp -r .git emb/.git; git -C emb config core.bare false; cat evil.config >> emb/.git/config; echo new > harmless";
+    for made in [new, bare, known] {
+        for is_fork in [false, true] {
+            let Some(mut world) = world() else { return };
+            sh(
+                &world,
+                "git init -q emb; git -C emb -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add emb 2>/dev/null; \
+                 git commit -qm emb; mv emb/.git ../kept.git",
+            );
+            world.snapshot();
+            if is_fork {
+                world.ok(&["fork", "f"]);
+                let ran = strict(&mut world, &["--fork", "f"], made);
+                assert_eq!(ran.code, 0, "{ran}");
+                world.belay(&["pick", "f", "-y"]);
+            } else {
+                let ran = strict(&mut world, &["--ephemeral"], made);
+                assert_eq!(ran.code, 0, "{ran}");
+                assert!(world.ok(&["show"]).contains("leads git to settings or programs"), "{made}: {ran}");
+                world.belay(&["review", "--all", "-y"]);
+            }
+            assert_eq!(world.read("harmless"), "new\n", "what is harmless is there (fork: {is_fork})");
+            assert!(!is_led(&world, world.workspace.path()), "{made}\nfork: {is_fork}");
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,8 @@ const BEGINNINGS: [&[u8]; 7] =
 const NAMES_MAX: usize = 256;
 /// An order is no longer than this.
 const ORDERS_BYTES_MAX: u64 = 1 << 20;
+/// Repositories in new repositories that are looked at.
+const ENTERED_MAX: usize = 1_000;
 /// An index is no longer than this.
 const INDEX_BYTES_MAX: u64 = 1 << 30;
 /// Where somebody who goes on with what was begun finds what to do.
@@ -69,11 +71,14 @@ pub(crate) struct Insides {
     worktree: Option<PathText>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     entered: Vec<PathText>,
+    /// Whether that directory was itself what git takes for a repository, where it finds none in `.git`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    was_bare: bool,
 }
 
 impl Insides {
     /// Those of a directory; none if there are more than anybody can look at.
-    pub(super) fn of(place: &Path, worktree: Option<PathText>, entered: &[PathBuf]) -> Option<Insides> {
+    pub(super) fn of(place: &Path, files: (&Path, Option<PathText>), entered: &[PathBuf]) -> Option<Insides> {
         let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
         let others = entries.filter(|name| !is_written(name.as_bytes())).take(NAMES_MAX + 1);
         let names: Vec<PathText> = others.map(|name| PathText::from(name.as_bytes())).collect();
@@ -82,7 +87,8 @@ impl Insides {
         };
         let orders = ORDERS.into_iter().flat_map(read).map(|order| PathText::from(&order[..]));
         let entered = entered.iter().map(|path| PathText::from(path.as_os_str().as_bytes())).collect();
-        (names.len() <= NAMES_MAX).then(|| Insides { names, orders: orders.collect(), worktree, entered })
+        let (was_bare, worktree) = (super::is_bare(files.0), files.1);
+        (names.len() <= NAMES_MAX).then(|| Insides { names, orders: orders.collect(), worktree, entered, was_bare })
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
@@ -94,15 +100,29 @@ impl Insides {
         is_written(name) || self.names().any(|known| known == name)
     }
 
-    /// The repositories that git goes into by itself since the run, and that execute something then; beneath the workspace.
+    /// What has git go into a repository by itself since the run, and execute something there; beneath the workspace, whose
+    /// files `workspace` shows.
     pub(crate) fn entered_since(&self, workspace: &Path, place: &[u8]) -> Vec<Vec<u8>> {
         let Some(worktree) = &self.worktree else { return Vec::new() };
-        let files = workspace.join(OsStr::from_bytes(worktree.bytes()));
+        let worktree = Path::new(OsStr::from_bytes(worktree.bytes()));
+        let files = workspace.join(worktree);
         let is_new = |path: &PathBuf| !self.entered.iter().any(|known| known.bytes() == path.as_os_str().as_bytes());
         let entered = entered_by(&workspace.join(OsStr::from_bytes(place)));
-        let led = entered.into_iter().filter(is_new).filter(|path| executes(&files.join(path)));
-        let git = |path: PathBuf| Path::new(OsStr::from_bytes(worktree.bytes())).join(path).join(".git");
-        led.map(|path| git(path).as_os_str().as_bytes().to_vec()).collect()
+        let mut waiting: Vec<PathBuf> = entered.into_iter().filter(is_new).collect();
+        let (mut led, mut looked) = (Vec::new(), 0);
+        while let Some(path) = waiting.pop() {
+            looked += 1;
+            // Nobody has so many, and what was not looked at is not gone into.
+            if executes(&files.join(&path)) || looked > ENTERED_MAX {
+                led.push(worktree.join(path).join(".git"));
+                continue;
+            }
+            let deeper = repository_of(&files.join(&path)).map(|place| entered_by(&place)).unwrap_or_default();
+            waiting.extend(deeper.into_iter().map(|deeper| path.join(deeper)));
+        }
+        // Whoever takes the repository in `.git` away has git look here.
+        led.extend((!self.was_bare && super::is_bare(&files)).then(|| worktree.join("HEAD")));
+        led.into_iter().map(|path| path.into_os_string().into_vec()).collect()
     }
 
     /// Whether what a file orders was ordered before.
@@ -126,19 +146,23 @@ pub(super) fn entered_by(place: &Path) -> Vec<PathBuf> {
     paths
 }
 
+/// The directory of the repository whose files are there.
+fn repository_of(worktree: &Path) -> Option<PathBuf> {
+    let git = worktree.join(".git");
+    if git.symlink_metadata().ok()?.is_dir() {
+        return Some(git);
+    }
+    let text = super::text_of(&git, super::LINE_BYTES_MAX)?;
+    let named = text.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii)?;
+    Some(worktree.join(OsStr::from_bytes(named)))
+}
+
 /// Whether git would execute something of the repository whose files are there; what cannot be read may.
 fn executes(worktree: &Path) -> bool {
-    let git = worktree.join(".git");
-    let place = match git.symlink_metadata() {
-        Err(_) => return false,
-        Ok(found) if found.is_dir() => git,
-        Ok(found) if found.is_file() => {
-            let text = super::text_of(&git, super::LINE_BYTES_MAX).unwrap_or_default();
-            let Some(named) = text.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii) else { return false };
-            worktree.join(OsStr::from_bytes(named))
-        }
-        Ok(_) => return true,
-    };
+    if worktree.join(".git").symlink_metadata().is_ok_and(|found| !found.is_dir() && !found.is_file()) {
+        return true;
+    }
+    let Some(place) = repository_of(worktree) else { return false };
     let has_program = |name: &str| {
         let path = place.join(name);
         if path.symlink_metadata().is_err() {
