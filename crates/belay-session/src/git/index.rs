@@ -33,10 +33,9 @@ impl Repository {
     }
 }
 
-/// The paths of an index that git takes for repositories of their own, whatever names its objects have.
-pub(crate) fn repositories_in(index: &[u8]) -> Vec<Vec<u8>> {
-    let parsed = [Format::Sha1, Format::Sha256].into_iter().find_map(|format| parse(format, index));
-    parsed.map(|tracked| tracked.repositories).unwrap_or_default()
+/// The paths of an index, whatever names its objects have.
+pub(crate) fn tracked_in(index: &[u8]) -> Option<Tracked> {
+    [Format::Sha1, Format::Sha256].into_iter().find_map(|format| parse(format, index))
 }
 
 pub(super) fn parse(format: Format, bytes: &[u8]) -> Option<Tracked> {

@@ -157,6 +157,10 @@ impl Search<'_> {
                 self.keep(&git);
                 self.repository(worktree, worktree);
             }
+            // Whoever calls git here means the one around it.
+            None if self.config && worktree == self.workspace && lies_in_another(worktree) => {
+                self.note(Unheld::repository(PathText::from(&b".git"[..]), Insides::of_none()));
+            }
             None => {}
         }
         // Older submodules have their repositories in their own directories.
@@ -399,6 +403,11 @@ fn text_of(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
 fn is_bare(directory: &Path) -> bool {
     let is_dir = |name: &str| directory.join(name).is_dir();
     directory.join("HEAD").symlink_metadata().is_ok() && is_dir("objects") && is_dir("refs")
+}
+
+/// Whether a directory lies in the files of a repository.
+fn lies_in_another(directory: &Path) -> bool {
+    directory.ancestors().skip(1).any(|above| above.join(".git").symlink_metadata().is_ok())
 }
 
 /// The repositories of submodules; none if there are too many to look at.

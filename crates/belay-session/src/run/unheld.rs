@@ -102,7 +102,9 @@ impl Unheld {
         run: &str,
         opened: &mut Opened,
     ) -> io::Result<Vec<Unheld>> {
-        let Some(dir) = opened.reach(root, self.path.bytes())? else { return Ok(Vec::new()) };
+        let Some(dir) = opened.reach(root, self.path.bytes())?.filter(|_| !insides.is_of_none()) else {
+            return Ok(Vec::new());
+        };
         let mut made = Vec::new();
         let listed = opened.enter(&dir, |_| root.dir(self.path.bytes()))?;
         listed.list(&mut Vec::new(), &mut |name, _, _| {
@@ -224,6 +226,9 @@ impl Unheld {
         else {
             return Ok(Vec::new());
         };
+        if insides.is_of_none() {
+            return Ok(Vec::new());
+        }
         let node = view.node(&node)?;
         let others = node.entries.iter().filter(|entry| !insides.allows(&entry.name) && !is_aside(&entry.name, run));
         let mut made: Vec<Unheld> = others.map(|entry| self.beneath(&entry.name)).collect();

@@ -57,7 +57,7 @@ fn open(directory: &Path) {
 }
 
 /// What is prepared outside, and what the command then tries.
-const WAYS: [(&str, &str); 21] = [
+const WAYS: [(&str, &str); 23] = [
     (
         "git config include.path ../shared; touch shared",
         "cat evil.config >> shared; mv shared s; cp evil.config shared",
@@ -150,6 +150,16 @@ const WAYS: [(&str, &str); 21] = [
     (
         "mkdir objects refs; touch objects/x refs/x",
         "cp .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; git config -f config core.worktree .; mv .git/refs .git/r",
+    ),
+    // A directory of the repository's own files that becomes one itself.
+    (
+        "mkdir -p wt/in; touch wt/in/x; git add wt; git commit -qm wt",
+        "git init -q wt; cat evil.config >> wt/.git/config",
+    ),
+    (
+        "mkdir sub; touch sub/x; git add sub; git commit -qm sub",
+        "cp -r .git/objects .git/refs .git/HEAD sub; cp evil.config sub/config; git config -f sub/config core.repositoryformatversion 0; \
+         git config -f sub/config core.bare false; git config -f sub/config core.worktree .",
     ),
     // A repository that is harmless, and whose index names one that is not.
     (
@@ -318,6 +328,27 @@ fn settings_of_the_machine_and_of_the_person_lead_to_programs_as_well() {
     let ran = world.ran(command);
     assert_eq!(["a", "b", "c"].map(|name| world.read(&format!("tools/{name}"))), ["good\n"; 3], "{ran}");
     assert!(!world.has("template/hooks/post-checkout"), "{ran}");
+}
+
+#[test]
+fn a_workspace_in_the_files_of_a_repository_does_not_become_another() {
+    for tried in [
+        "git init -q .; cat evil.config >> .git/config",
+        "git init -q --bare .; cat evil.config >> config; git config -f config core.bare false; git config -f config core.worktree .",
+    ] {
+        let Some(mut world) = world() else { return };
+        sh(&world, "rm -rf .git; git init -q ..");
+        let ran = strict(&mut world, &[], tried);
+        assert!(world.ok(&["show"]).contains("leads git to settings or programs"), "{ran}");
+        assert!(!is_led(&world, world.workspace.path()), "{ran}");
+        sh(&world, tried);
+        assert!(is_led(&world, world.workspace.path()), "the trap is alive: {tried}");
+    }
+    // One that executes nothing is the command's own.
+    let Some(mut world) = world() else { return };
+    sh(&world, "rm -rf .git; git init -q ..");
+    let ran = strict(&mut world, &[], "git init -q .; git -c user.name=a -c user.email=a@b commit -qm a --allow-empty");
+    assert!(world.has(".git/config") && !world.ok(&["show"]).contains("leads git to"), "{ran}");
 }
 
 #[test]

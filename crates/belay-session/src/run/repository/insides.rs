@@ -3,7 +3,8 @@
 //! Invariants: what git reads settings, programs or orders from is not among what its work writes; orders that were there
 //! before are nobody's fault.
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::programs;
-use crate::git::{SETTINGS_BYTES_MAX, repositories_in, settings};
+use crate::git::{SETTINGS_BYTES_MAX, Tracked, settings, tracked_in};
 use crate::record::PathText;
 
 /// Directories and files that git writes in ordinary work, beside those in capitals.
@@ -44,6 +45,8 @@ const BEGINNINGS: [&[u8]; 7] =
 const NAMES_MAX: usize = 256;
 /// An order is no longer than this.
 const ORDERS_BYTES_MAX: u64 = 1 << 20;
+/// Directories that are looked at; who has more of them is not protected in the rest.
+const DIRECTORIES_MAX: usize = 50_000;
 /// Repositories in new repositories that are looked at.
 const ENTERED_MAX: usize = 1_000;
 /// An index is no longer than this.
@@ -74,6 +77,9 @@ pub(crate) struct Insides {
     /// Whether that directory was itself what git takes for a repository, where it finds none in `.git`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     was_bare: bool,
+    /// Directories of those files in which git found no repository of their own, and so came to this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    directories: Vec<PathText>,
 }
 
 impl Insides {
@@ -88,7 +94,21 @@ impl Insides {
         let orders = ORDERS.into_iter().flat_map(read).map(|order| PathText::from(&order[..]));
         let entered = entered.iter().map(|path| PathText::from(path.as_os_str().as_bytes())).collect();
         let (was_bare, worktree) = (super::is_bare(files.0), files.1);
-        (names.len() <= NAMES_MAX).then(|| Insides { names, orders: orders.collect(), worktree, entered, was_bare })
+        let directories = directories_of(place).into_iter().filter(|path| !is_repository(&files.0.join(path)));
+        let directories = directories.take(DIRECTORIES_MAX).map(|path| PathText::from(path.as_os_str().as_bytes()));
+        let (orders, directories) = (orders.collect(), directories.collect());
+        (names.len() <= NAMES_MAX).then_some(Insides { names, orders, worktree, entered, was_bare, directories })
+    }
+
+    /// Those of a workspace that has no repository of its own and lies in another one's files.
+    pub(super) fn of_none() -> Insides {
+        let top = PathText::from(&b""[..]);
+        Insides { worktree: Some(top.clone()), directories: vec![top], ..Insides::default() }
+    }
+
+    /// Whether there was no repository.
+    pub(crate) fn is_of_none(&self) -> bool {
+        self.directories.iter().any(|path| path.bytes().is_empty())
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
@@ -120,9 +140,17 @@ impl Insides {
             let deeper = repository_of(&files.join(&path)).map(|place| entered_by(&place)).unwrap_or_default();
             waiting.extend(deeper.into_iter().map(|deeper| path.join(deeper)));
         }
+        for path in self.directories.iter().map(|path| Path::new(OsStr::from_bytes(path.bytes()))) {
+            let directory = files.join(path);
+            led.extend(executes(&directory).then(|| worktree.join(path).join(".git")));
+            led.extend(super::is_bare(&directory).then(|| worktree.join(path).join("HEAD")));
+        }
         // Whoever takes the repository in `.git` away has git look here.
         led.extend((!self.was_bare && super::is_bare(&files)).then(|| worktree.join("HEAD")));
-        led.into_iter().map(|path| path.into_os_string().into_vec()).collect()
+        let mut led: Vec<Vec<u8>> = led.into_iter().map(|path| path.into_os_string().into_vec()).collect();
+        led.sort_unstable();
+        led.dedup();
+        led
     }
 
     /// Whether what a file orders was ordered before.
@@ -134,16 +162,42 @@ impl Insides {
     }
 }
 
-/// What the index in the directory of a repository names as repositories; a part of it may lie in other files.
-pub(super) fn entered_by(place: &Path) -> Vec<PathBuf> {
+/// What the index in the directory of a repository says; a part of it may lie in other files.
+fn indexes_of(place: &Path) -> impl Iterator<Item = Tracked> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let parts = entries.filter(|name| name == "index" || name.as_bytes().starts_with(b"sharedindex."));
-    let texts = parts.filter_map(|name| super::text_of(&place.join(name), INDEX_BYTES_MAX));
-    let paths = texts.flat_map(|text| repositories_in(&text)).map(|path| PathBuf::from(OsStr::from_bytes(&path)));
+    let paths: Vec<PathBuf> = parts.map(|name| place.join(name)).collect();
+    paths.into_iter().filter_map(|path| tracked_in(&super::text_of(&path, INDEX_BYTES_MAX)?))
+}
+
+/// What it names as repositories.
+pub(super) fn entered_by(place: &Path) -> Vec<PathBuf> {
+    let paths = indexes_of(place).flat_map(|tracked| tracked.repositories);
+    let paths = paths.map(|path| PathBuf::from(OsString::from_vec(path)));
     let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_relative() && super::is_plain(path)).collect();
     paths.sort_unstable();
     paths.dedup();
     paths
+}
+
+/// The directories that tracked files lie in, but for the topmost.
+fn directories_of(place: &Path) -> BTreeSet<PathBuf> {
+    let mut directories = BTreeSet::new();
+    for path in indexes_of(place).flat_map(|tracked| tracked.paths) {
+        let path = PathBuf::from(OsString::from_vec(path));
+        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+            // What lies above a known one is known.
+            if !super::is_plain(above) || above.is_absolute() || !directories.insert(above.to_owned()) {
+                break;
+            }
+        }
+    }
+    directories
+}
+
+/// Whether git finds a repository in a directory.
+fn is_repository(directory: &Path) -> bool {
+    directory.join(".git").symlink_metadata().is_ok() || super::is_bare(directory)
 }
 
 /// The directory of the repository whose files are there.
