@@ -83,7 +83,13 @@ impl Unheld {
     pub(crate) fn entered_since(&self, root: &Root) -> Vec<Unheld> {
         let Some(insides) = &self.insides else { return Vec::new() };
         let files = PathBuf::from(format!("/proc/self/fd/{}", root.as_fd().as_raw_fd()));
+        let mut opened = Opened::default();
+        // One that cannot be listed is opened as long as it is looked at.
+        if let Ok(Some(dir)) = opened.reach(root, self.path.bytes()) {
+            let _ = opened.enter(&dir, |_| root.dir(self.path.bytes()));
+        }
         let entered = insides.entered_since(&files, self.path.bytes());
+        opened.close();
         entered.into_iter().map(|path| Unheld::absent(PathText::from(&path[..]))).collect()
     }
 

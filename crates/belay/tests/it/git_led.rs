@@ -331,6 +331,41 @@ fn settings_of_the_machine_and_of_the_person_lead_to_programs_as_well() {
 }
 
 #[test]
+fn an_index_that_git_reads_and_belay_does_not_names_no_repositories() {
+    let new = "git init -q new; git -C new -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add new; cat evil.config >> new/.git/config; ";
+    let index = "/usr/bin/python3 -c 'd = open(\".git/index\", \"rb\").read(); ";
+    let hook = "git init -q new; touch new/z; git -C new add z; git -C new -c user.name=a -c user.email=a@b commit -qm a; git add new; \
+                printf '#!/bin/sh\\ntouch %s\\n' \"$(dirname $PWD)/pwned\" > new/.git/hooks/post-index-change; chmod +x new/.git/hooks/*; \
+                touch -d yesterday new/z; chmod 311 new/.git/hooks";
+    let ways = [
+        // Git does without the last few bytes before the hash, which it does not check.
+        format!("{new}{index}open(\".git/index\", \"wb\").write(d[:-20] + b\"JUNK\" + d[-20:])'"),
+        // An entry whose length is not that of its name, so that the next one begins elsewhere.
+        format!(
+            "{new}{index}e = bytes(24) + d[36:40] + bytes(12) + d[52:72] + b\"\\0\\1\" + b\"aX\"; n = d.index(b\"new\\0\") - 62; \
+             open(\".git/index\", \"wb\").write(d[:8] + bytes([0, 0, 0, 2]) + e + bytes(24) + d[n + 24:n + 72] + bytes(20))'"
+        ),
+        // More than anybody has.
+        format!(
+            "{new}{index}f = open(\".git/index\", \"wb\"); f.write(d[:-20] + b\"JUNK\" + (1 << 30).to_bytes(4, \"big\")); \
+             f.seek(1 << 30, 1); f.write(d[-20:])'"
+        ),
+        // Directories that can be entered and not listed.
+        format!("{new}chmod 311 .git"),
+        hook.to_owned(),
+    ];
+    for tried in ways {
+        let Some(mut world) = world() else { return };
+        let copy = world.workspace.base().join("copy");
+        sh(&world, &format!("cp -a . {}", copy.display()));
+        drop(outside(&world, &copy, &tried));
+        assert!(is_led(&world, &copy), "the trap is alive: {tried}");
+        let ran = strict(&mut world, &[], &tried);
+        assert!(!is_led(&world, world.workspace.path()), "{tried}\n{ran}");
+    }
+}
+
+#[test]
 fn a_workspace_in_the_files_of_a_repository_does_not_become_another() {
     for tried in [
         "git init -q .; cat evil.config >> .git/config",

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ const DIRECTORIES_MAX: usize = 50_000;
 /// Repositories in new repositories that are looked at.
 const ENTERED_MAX: usize = 1_000;
 /// An index is no longer than this.
-const INDEX_BYTES_MAX: u64 = 1 << 30;
+const INDEX_BYTES_MAX: u64 = 1 << 28;
 /// Where somebody who goes on with what was begun finds what to do.
 pub(crate) const ORDERS: [&str; 5] = [
     "rebase-merge/git-rebase-todo",
@@ -80,6 +80,9 @@ pub(crate) struct Insides {
     /// Directories of those files in which git found no repository of their own, and so came to this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     directories: Vec<PathText>,
+    /// Whether nobody could tell what the index said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    was_unreadable: bool,
 }
 
 impl Insides {
@@ -97,7 +100,9 @@ impl Insides {
         let directories = directories_of(place).into_iter().filter(|path| !is_repository(&files.0.join(path)));
         let directories = directories.take(DIRECTORIES_MAX).map(|path| PathText::from(path.as_os_str().as_bytes()));
         let (orders, directories) = (orders.collect(), directories.collect());
-        (names.len() <= NAMES_MAX).then_some(Insides { names, orders, worktree, entered, was_bare, directories })
+        let was_unreadable = is_unreadable(place);
+        let insides = Insides { names, orders, worktree, entered, was_bare, directories, was_unreadable };
+        (insides.names.len() <= NAMES_MAX).then_some(insides)
     }
 
     /// Those of a workspace that has no repository of its own and lies in another one's files.
@@ -127,9 +132,12 @@ impl Insides {
         let worktree = Path::new(OsStr::from_bytes(worktree.bytes()));
         let files = workspace.join(worktree);
         let is_new = |path: &PathBuf| !self.entered.iter().any(|known| known.bytes() == path.as_os_str().as_bytes());
-        let entered = entered_by(&workspace.join(OsStr::from_bytes(place)));
+        let place = Path::new(OsStr::from_bytes(place));
+        let entered = entered_by(&workspace.join(place));
         let mut waiting: Vec<PathBuf> = entered.into_iter().filter(is_new).collect();
         let (mut led, mut looked) = (Vec::new(), 0);
+        // Git may read there what we do not.
+        led.extend((!self.was_unreadable && is_unreadable(&workspace.join(place))).then(|| place.join("index")));
         while let Some(path) = waiting.pop() {
             looked += 1;
             // Nobody has so many, and what was not looked at is not gone into.
@@ -168,6 +176,18 @@ fn indexes_of(place: &Path) -> impl Iterator<Item = Tracked> {
     let parts = entries.filter(|name| name == "index" || name.as_bytes().starts_with(b"sharedindex."));
     let paths: Vec<PathBuf> = parts.map(|name| place.join(name)).collect();
     paths.into_iter().filter_map(|path| tracked_in(&super::text_of(&path, INDEX_BYTES_MAX)?))
+}
+
+/// Whether the index in the directory of a repository says something, and nobody can tell what.
+fn is_unreadable(place: &Path) -> bool {
+    let index = place.join("index");
+    let says = || super::text_of(&index, INDEX_BYTES_MAX).and_then(|text| tracked_in(&text));
+    is_closed(place) || (index.symlink_metadata().is_ok() && says().is_none())
+}
+
+/// Whether what is in a directory can only be reached by whoever knows its name.
+fn is_closed(directory: &Path) -> bool {
+    fs::read_dir(directory).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
 /// What it names as repositories.
@@ -227,6 +247,8 @@ fn executes(worktree: &Path) -> bool {
     };
     let hooks = fs::read_dir(place.join("hooks")).into_iter().flatten().flatten();
     place.join("commondir").symlink_metadata().is_ok()
+        || is_unreadable(&place)
+        || is_closed(&place.join("hooks"))
         || ["config", "config.worktree"].into_iter().any(has_program)
         || hooks.into_iter().any(|hook| !hook.file_name().as_bytes().ends_with(b".sample"))
 }
