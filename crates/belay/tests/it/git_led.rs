@@ -57,7 +57,7 @@ fn open(directory: &Path) {
 }
 
 /// What is prepared outside, and what the command then tries.
-const WAYS: [(&str, &str); 23] = [
+const WAYS: [(&str, &str); 24] = [
     (
         "git config include.path ../shared; touch shared",
         "cat evil.config >> shared; mv shared s; cp evil.config shared",
@@ -150,6 +150,14 @@ const WAYS: [(&str, &str); 23] = [
     (
         "mkdir objects refs; touch objects/x refs/x",
         "cp .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; git config -f config core.worktree .; mv .git/refs .git/r",
+    ),
+    // A repository that lacks an object and has it fetched by a command.
+    (
+        "true",
+        "git init -q new; touch new/z; git -C new add z; git -C new -c user.name=a -c user.email=a@b commit -qm a; git add new; \
+         u=$(grep -o 'touch [^;]*' evil.config | sed 's/ /% /'); cd new; git config core.repositoryformatversion 1; git config extensions.partialClone o; \
+         git config remote.o.promisor true; git config remote.o.url \"ext::sh -c $u\"; git config protocol.ext.allow always; \
+         t=$(git rev-parse HEAD^{tree}); rm -f .git/objects/$(echo $t | cut -c1-2)/$(echo $t | cut -c3-)",
     ),
     // A directory of the repository's own files that becomes one itself.
     (

@@ -73,7 +73,10 @@ pub(super) fn executes(section: &str, key: &str, value: &[u8]) -> bool {
     let leads = (key == "path" && section.starts_with("include")) || (section == "core" && key == "hookspath");
     // Git's own daemon, or none.
     let is_own = matches!(&value.to_ascii_lowercase()[..], b"true" | b"false" | b"0" | b"1" | b"yes" | b"no" | b"");
-    leads || (is_command(section, key, value) && !is_own)
+    // Such an address is a command, which git fetches missing objects by if it is allowed.
+    let is_protocol = section == "protocol" || (section.starts_with("protocol") && section.contains("ext"));
+    let is_address = value.starts_with(b"ext::") || (is_protocol && key == "allow" && value != b"never");
+    leads || is_address || (is_command(section, key, value) && !is_own)
 }
 
 /// The words of a value that may be programs; a name without a slash is looked for elsewhere.
