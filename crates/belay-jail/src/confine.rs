@@ -336,8 +336,11 @@ fn rules_of_machine(layout: &Layout, policy: &Policy, rights: &Rights) -> Result
 
 /// What the policy asks for and rules on paths cannot do.
 fn beyond_landlock(policy: &Policy, layout: &Layout) -> Vec<String> {
-    let mut missing =
-        vec!["modes, owners, times and attributes of files elsewhere can be changed, and files be seen".to_owned()];
+    let mut missing = vec![
+        "modes, owners, times and attributes of files elsewhere can be changed, and files be seen".to_owned(),
+        // The kernel asks Landlock about no socket that has a path, and a filter cannot see where one leads.
+        "whoever listens at a path can be talked to, wherever it is: your session's bus, Docker, ssh-agent".to_owned(),
+    ];
     if policy.network == Network::None {
         missing.push("there is no loopback interface: no socket can be made but those with a path".to_owned());
     }

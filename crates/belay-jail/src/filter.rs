@@ -36,6 +36,7 @@ const KEYS: &str = "keyrings are shared with the whole session of the user";
 const SURFACE: &str = "it offers the kernel's least guarded side";
 const RING: &str = "requests through a ring pass by every other rule";
 const TERMINAL: &str = "it types into the terminal of whoever started the run";
+const WAITING: &str = "whoever opens the file outside would have to wait, and could not read it";
 const OUTSIDE: &str = "it reaches files by number, whatever is visible";
 
 macro_rules! denied {
@@ -74,7 +75,7 @@ mod numbers {
         settimeofday = SYS_settimeofday, clock_settime = SYS_clock_settime, clock_adjtime = SYS_clock_adjtime,
         sethostname = SYS_sethostname, setdomainname = SYS_setdomainname, vhangup = SYS_vhangup,
         open_by_handle_at = SYS_open_by_handle_at, fanotify_init = SYS_fanotify_init, kcmp = SYS_kcmp,
-        ioctl = SYS_ioctl, socket = SYS_socket,
+        ioctl = SYS_ioctl, socket = SYS_socket, fcntl = SYS_fcntl,
     }
     /// Since Linux 6.15, with one number on every architecture; the library does not know it yet.
     #[allow(non_upper_case_globals)]
@@ -100,6 +101,7 @@ pub const DENIED_CALLS: &[DeniedCall] = denied! {
     sethostname EPERM KERNEL "", setdomainname EPERM KERNEL "", vhangup EPERM KERNEL "",
     open_by_handle_at EPERM OUTSIDE "", fanotify_init EPERM OUTSIDE "",
     ioctl EPERM TERMINAL "TIOCSTI and TIOCLINUX",
+    fcntl EPERM WAITING "F_SETLEASE and F_SETDELEG",
     socket EPERM SURFACE "of another family than AF_UNIX, AF_INET, AF_INET6 and AF_NETLINK",
 };
 
@@ -225,11 +227,14 @@ const MODE_ARGUMENTS: &[(c_long, u8)] = &[
 
 fn rules(call: &DeniedCall) -> Result<Vec<SeccompRule>> {
     const REQUESTS: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
+    /// The second since Linux 6.19; the library does not know it yet.
+    const LEASES: [u64; 2] = [libc::F_SETLEASE as u64, 1040];
     const AFTER_INET: u64 = libc::AF_INET as u64 + 1;
     const AFTER_INET6: u64 = libc::AF_INET6 as u64 + 1;
     const AFTER_NETLINK: u64 = libc::AF_NETLINK as u64 + 1;
     match call.name {
         "clone" => NAMESPACE_FLAGS.into_iter().filter(|flag| *flag != 0).map(|flag| masked(0, flag)).collect(),
+        "fcntl" => LEASES.into_iter().map(|request| equal(1, request)).collect(),
         "ioctl" => REQUESTS.into_iter().map(|request| equal(1, request)).collect(),
         "socket" => Ok(vec![
             between(0, AFTER_INET, libc::AF_INET6 as u64 - 1)?,

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 
 use belay_event::Raw;
-use belay_store::{Edit, Kind as EntryKind, Manifest, Opaque, View, graft};
+use belay_store::{Edit, Kind as EntryKind, Manifest, Opaque, Root, View, graft};
 
 use crate::blend::Incoming;
 use crate::error::{Error, Result};
@@ -81,7 +81,7 @@ impl Workspace<'_> {
         // Never by the stat cache, whose numbers are those of the workspace.
         let look = Look { full: dirty.is_none(), dirty, root: Some(&whole), ..Look::default() };
         let captured = self.capture(look, work)?;
-        let (shut, aside) = self.led_nowhere(run, before.as_ref(), self.shut_again(&captured, &modes)?)?;
+        let (shut, aside) = self.led_nowhere(run, (before.as_ref(), &whole), self.shut_again(&captured, &modes)?)?;
         changed.extend(aside);
         let description = described(run);
         let same = |taken: &&Snapshot| {
@@ -104,12 +104,18 @@ impl Workspace<'_> {
     /// What was written, with what leads git elsewhere under other names, as after any run; and those names.
     ///
     /// What a run must not make it can make in a layer all the same, and whoever takes that over would have it.
-    fn led_nowhere(&self, run: &RunRecord, before: Option<&Manifest>, shut: Shut) -> Result<(Shut, Vec<Vec<u8>>)> {
+    fn led_nowhere(
+        &self,
+        run: &RunRecord,
+        (before, whole): (Option<&Manifest>, &Root),
+        shut: Shut,
+    ) -> Result<(Shut, Vec<Vec<u8>>)> {
         // Without a tree from before nothing can be brought in.
         let (Some(before), Ok(guard)) = (before, self.home.guard_of(&run.id)) else { return Ok((shut, Vec::new())) };
         let store = self.home.store();
         let mut edits = Vec::new();
-        for unheld in &guard.unheld {
+        let entered = guard.unheld.iter().flat_map(|unheld| unheld.entered_since(whole));
+        for unheld in entered.collect::<Vec<_>>().iter().chain(&guard.unheld) {
             edits.extend(unheld.edits(View::stored(store), &shut.manifest, before, &run.id)?);
         }
         edits.sort_by(|one: &Edit, other| one.path.cmp(&other.path));

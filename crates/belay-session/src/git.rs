@@ -29,7 +29,7 @@ pub use config::excludes_file;
 pub(crate) use config::{BYTES_MAX as SETTINGS_BYTES_MAX, settings};
 pub(crate) use id::Format;
 pub use id::GitId;
-pub(crate) use index::repositories_in;
+pub(crate) use index::{Tracked, tracked_in};
 pub use left::{NotInGit, WhyNotInGit};
 pub use refs::SNAPSHOT_REFS;
 

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use belay_event::Raw;
@@ -205,6 +205,9 @@ impl Reasons {
             None if self.guarded.contains_key(grant) => {
                 plain("a file that has a name elsewhere too, or one that can only be read, can only be read")
             }
+            None if seen.access == Access::Hidden && is_socket(grant) => {
+                plain("somebody listens there, and the profile has no network")
+            }
             None if grant.starts_with(&self.workspace) => {
                 plain("git takes settings or programs from there, and those of the repository are protected")
             }
@@ -299,6 +302,10 @@ impl Reasons {
     fn is_belays(&self, path: &Path) -> bool {
         path.starts_with(&self.belay)
     }
+}
+
+fn is_socket(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket())
 }
 
 /// A path as a shell reads it back.

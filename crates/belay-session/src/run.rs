@@ -26,6 +26,7 @@ mod record;
 mod refusals;
 mod repository;
 mod seat;
+mod sockets;
 mod start;
 mod steps;
 mod still;

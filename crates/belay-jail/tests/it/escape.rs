@@ -115,11 +115,29 @@ fn the_kernels_least_guarded_sides_are_refused() {
         ("socket AF_BLUETOOTH", libc::SYS_socket, ", 31, 5, 0", "EPERM"),
         ("socket AF_X25", libc::SYS_socket, ", 9, 5, 0", "EPERM"),
         ("socket AF_KEY", libc::SYS_socket, ", 15, 3, 2", "EPERM"),
+        ("socket AF_XDP", libc::SYS_socket, ", 44, 3, 0", "EPERM"),
+        ("socket AF_TIPC", libc::SYS_socket, ", 30, 5, 0", "EPERM"),
         ("socket AF_UNIX", libc::SYS_socket, ", 1, 1, 0", "none"),
         ("socket AF_INET", libc::SYS_socket, ", 2, 1, 0", "none"),
         ("socket AF_INET6", libc::SYS_socket, ", 10, 1, 0", "none"),
         ("socket AF_NETLINK", libc::SYS_socket, ", 16, 3, 0", "none"),
     ]);
+}
+
+#[test]
+fn nobody_outside_is_made_to_wait_for_a_file() {
+    // Whoever opens a file with a lease on it waits until its holder has given it up, or 45 seconds; belay does not wait,
+    // and could not read it.
+    for world in worlds() {
+        for (request, error) in [("1024, 1", "EPERM"), ("1024, 0", "EPERM"), ("1040, 1", "EPERM"), ("1025, 0", "none")]
+        {
+            let lines = format!("f = open('leased', 'w'); call({}, f.fileno(), {request})", libc::SYS_fcntl);
+            assert_eq!(world.error_of(&lines), error, "fcntl {request}");
+        }
+        let lines =
+            format!("f = open('leased', 'r+'); call({}, f.fileno(), ctypes.c_ulong(0x700000400), 1)", libc::SYS_fcntl);
+        assert_eq!(world.error_of(&lines), "EPERM", "the kernel looks at the lower half of the request only");
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -56,6 +56,7 @@ fn it_is_refused_unless_the_policy_can_do_without() {
     assert!(said.contains("namespaces cannot be had"), "{said}");
     assert!(said.contains("there is no loopback interface"), "{said}");
     assert!(said.contains("modes, owners, times and attributes"), "{said}");
+    assert!(said.contains("whoever listens at a path can be talked to"), "{said}");
     assert!(said.contains(".env is visible"), "{said}");
     assert!(said.contains("hooks can be written"), "{said}");
     drop(held);
@@ -94,6 +95,10 @@ fn rules_alone_keep_the_store_and_the_processes_safe() {
     }
     assert_eq!(world.error_of(&format!("call({}, 1, 1, 0)", libc::SYS_socket)), "none");
     assert_eq!(world.outside(), before);
+    // This is what is told; whoever closes it takes the sentence away.
+    let _listener = std::os::unix::net::UnixListener::bind(world.path("other/socket")).unwrap();
+    let lines = "attempt(lambda: socket.socket(socket.AF_UNIX).connect(ROOT + '/other/socket'))";
+    assert_eq!(world.error_of(lines), "none");
 }
 
 /// The same where root still knows everybody, as whom it may start a program.

@@ -10,6 +10,8 @@ const INDEX_BYTES_MAX: u64 = 1 << 30;
 /// Times, owner, size and so on, before the name of the object.
 const STAT_BYTES: usize = 40;
 const EXTENDED: u16 = 0x4000;
+/// The bits for the length of a name; all of them stand for one that is longer.
+const LENGTH: u16 = 0x0fff;
 /// Where the mode is in an entry, and that of a repository.
 const MODE_AT: usize = 24;
 const GITLINK: u32 = 0o160_000;
@@ -33,10 +35,9 @@ impl Repository {
     }
 }
 
-/// The paths of an index that git takes for repositories of their own, whatever names its objects have.
-pub(crate) fn repositories_in(index: &[u8]) -> Vec<Vec<u8>> {
-    let parsed = [Format::Sha1, Format::Sha256].into_iter().find_map(|format| parse(format, index));
-    parsed.map(|tracked| tracked.repositories).unwrap_or_default()
+/// The paths of an index, whatever names its objects have.
+pub(crate) fn tracked_in(index: &[u8]) -> Option<Tracked> {
+    [Format::Sha1, Format::Sha256].into_iter().find_map(|format| parse(format, index))
 }
 
 pub(super) fn parse(format: Format, bytes: &[u8]) -> Option<Tracked> {
@@ -59,6 +60,11 @@ pub(super) fn parse(format: Format, bytes: &[u8]) -> Option<Tracked> {
         }
         let len = bytes.get(name_at..)?.iter().position(|byte| *byte == 0)?;
         name.extend_from_slice(&bytes[name_at..name_at + len]);
+        // Git goes by this number where it can, and would find the next entry elsewhere.
+        let told = usize::from(flags & LENGTH);
+        if told != usize::from(LENGTH) && told != name.len() {
+            return None;
+        }
         at = match version {
             4 => name_at + len + 1,
             // From one to eight zero bytes make each entry a multiple of eight.
@@ -78,7 +84,8 @@ pub(super) fn parse(format: Format, bytes: &[u8]) -> Option<Tracked> {
         tracked.is_partial |= &bytes[at..at + 4] == b"link";
         at = at.checked_add(8)?.checked_add(number(at + 4)? as usize)?;
     }
-    (at == end).then_some(tracked)
+    // Git does without what is too short for anything.
+    (at <= end).then_some(tracked)
 }
 
 /// A number in git's form for offsets, and how many bytes it takes.

@@ -28,6 +28,7 @@ fn every_built_in_profile_is_whole() {
         assert!(!profile.description.is_empty(), "{name}");
         assert_eq!(profile.lineage.last().map(String::as_str), Some(name));
         assert!(profile.lineage.contains(&"default".to_owned()), "{name}");
+        assert_eq!(access(&profile, "/nix/var/nix/daemon-socket/socket"), Some(Access::Hidden), "{name}");
         assert_eq!(access(&profile, "/home/ada/project/src"), Some(Access::Write), "{name}");
         assert_eq!(access(&profile, "/home/ada/project/.git/hooks/x"), Some(Access::Read), "{name}");
         assert_eq!(access(&profile, "/home/ada/.local/share/belay/store"), Some(Access::Hidden), "{name}");

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::agent;
 use super::person::Owner;
 use super::record::RunRecord;
+use super::sockets::open_sockets;
 use crate::error::{Error, Result};
 use crate::overlay::Overlay;
 use crate::profile::{Ground, Profiles};
@@ -267,6 +268,9 @@ pub(crate) fn policy_at(
     {
         policy.grants.push(Grant::new(program, Access::Read));
     }
+    if policy.network == Network::None {
+        hide_sockets(&mut policy, at);
+    }
     policy.grants.extend(last);
     policy.grants.extend(super::repository::Ways::of(&policy, at, den.own())?.grants);
     // What a filesystem keeps of the workspace lies beside it, and is as private as belay's own directory.
@@ -285,6 +289,16 @@ pub(crate) fn policy_at(
     }
     let patterns = profile.variables.into_iter().map(|(pattern, _)| pattern).collect();
     Ok((policy, patterns))
+}
+
+/// Hides whoever listens at a path that could be reached, unless a rule or a flag names exactly it.
+fn hide_sockets(policy: &mut Policy, workspace: &Path) {
+    let is_shown = |path: &PathBuf| {
+        let decides = policy.decides(path).filter(|grant| grant.path != *path);
+        decides.is_some_and(|grant| matches!(grant.access, Access::Read | Access::Write | Access::Private))
+    };
+    let shown: Vec<PathBuf> = open_sockets(workspace).into_iter().filter(is_shown).collect();
+    policy.grants.extend(shown.into_iter().map(|path| Grant::new(path, Access::Hidden)));
 }
 
 /// The way to ask this run, and the program that does; unless a grant stands where they would be shown.

@@ -92,7 +92,7 @@ impl Workspace<'_> {
         }
         let Ok(guard) = self.home().guard_of(&run.id) else { return Vec::new() };
         match self.writable() {
-            Ok(root) => Unheld::put_all_right(&guard.unheld, (self.path(), &root), &run.id, true),
+            Ok(root) => Unheld::put_all_right(&guard.unheld, &root, &run.id, true),
             Err(_) => Vec::new(),
         }
     }

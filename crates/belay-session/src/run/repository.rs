@@ -157,6 +157,10 @@ impl Search<'_> {
                 self.keep(&git);
                 self.repository(worktree, worktree);
             }
+            // Whoever calls git here means the one around it.
+            None if self.config && worktree == self.workspace && lies_in_another(worktree) => {
+                self.note(Unheld::repository(PathText::from(&b".git"[..]), Insides::of_none()));
+            }
             None => {}
         }
         // Older submodules have their repositories in their own directories.
@@ -230,7 +234,7 @@ impl Search<'_> {
         entered.iter().for_each(|path| self.worktree(&worktree.join(path)));
         let files =
             worktree.strip_prefix(self.workspace).ok().map(|files| PathText::from(files.as_os_str().as_bytes()));
-        let Some(insides) = Insides::of(place, files, &entered) else { return self.is_full = true };
+        let Some(insides) = Insides::of(place, (worktree, files), &entered) else { return self.is_full = true };
         insides.names().for_each(|name| self.keep(&place.join(OsStr::from_bytes(name))));
         self.note(Unheld::repository(inside, insides));
     }
@@ -296,11 +300,16 @@ impl Search<'_> {
 
     /// A path as settings name it.
     fn named(&self, value: &[u8], around: &Path) -> Option<PathBuf> {
-        match value.strip_prefix(b"~/") {
-            Some(rest) => Some(self.home.join(OsStr::from_bytes(rest))),
-            None if value.is_empty() || value.contains(&0) => None,
-            None => Some(around.join(OsStr::from_bytes(value))),
+        if value.is_empty() || value.contains(&0) {
+            return None;
         }
+        let end = value.iter().position(|byte| *byte == b'/').unwrap_or(value.len());
+        let home = match value[..end].strip_prefix(b"~") {
+            None => return Some(around.join(OsStr::from_bytes(value))),
+            Some(b"") => self.home.to_owned(),
+            Some(user) => home_of(user)?,
+        };
+        Some(home.join(OsStr::from_bytes(without_slashes(&value[end..]))))
     }
 
     /// Has the files stay as they are that links in a directory of hooks lead to.
@@ -358,6 +367,19 @@ impl Search<'_> {
     }
 }
 
+/// Where somebody's home is.
+fn home_of(user: &[u8]) -> Option<PathBuf> {
+    let users = fs::read("/etc/passwd").ok()?;
+    let mut fields = users.split(|byte| *byte == b'\n').map(|line| line.split(|byte| *byte == b':'));
+    let home = fields.find_map(|mut fields| (fields.next()? == user).then(|| fields.nth(4)).flatten())?;
+    Some(PathBuf::from(OsStr::from_bytes(home)))
+}
+
+fn without_slashes(path: &[u8]) -> &[u8] {
+    let begin = path.iter().position(|byte| *byte != b'/').unwrap_or(path.len());
+    &path[begin..]
+}
+
 /// Where a path leads; none if nobody can tell.
 fn followed(path: &Path) -> Option<Followed> {
     follow(path).ok()
@@ -381,6 +403,11 @@ fn text_of(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
 fn is_bare(directory: &Path) -> bool {
     let is_dir = |name: &str| directory.join(name).is_dir();
     directory.join("HEAD").symlink_metadata().is_ok() && is_dir("objects") && is_dir("refs")
+}
+
+/// Whether a directory lies in the files of a repository.
+fn lies_in_another(directory: &Path) -> bool {
+    directory.ancestors().skip(1).any(|above| above.join(".git").symlink_metadata().is_ok())
 }
 
 /// The repositories of submodules; none if there are too many to look at.

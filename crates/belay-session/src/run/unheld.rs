@@ -5,8 +5,9 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use belay_event::{Degraded, What};
 use belay_store::{Edit, Entry, Kind as EntryKind, Manifest, View};
@@ -55,12 +56,7 @@ impl Unheld {
     }
 
     /// Puts right whatever can be told to be wrong while the run goes on, or once it has ended; what was done.
-    pub(super) fn put_all_right(
-        all: &[Unheld],
-        (workspace, root): (&Path, &Root),
-        run: &str,
-        has_ended: bool,
-    ) -> Vec<String> {
+    pub(super) fn put_all_right(all: &[Unheld], root: &Root, run: &str, has_ended: bool) -> Vec<String> {
         let mut done = Vec::new();
         for unheld in all {
             let made = match &unheld.insides {
@@ -68,9 +64,8 @@ impl Unheld {
                 // Git makes and removes all kinds of things while it works.
                 Some(_) if !has_ended => Vec::new(),
                 Some(insides) => {
-                    let entered = insides.entered_since(workspace, unheld.path.bytes()).into_iter();
-                    let entered = entered.map(|path| Unheld::absent(PathText::from(&path[..])));
-                    unheld.made_inside(insides, root, run).unwrap_or_default().into_iter().chain(entered).collect()
+                    let made = unheld.made_inside(insides, root, run).unwrap_or_default();
+                    made.into_iter().chain(unheld.entered_since(root)).collect()
                 }
             };
             for unheld in made {
@@ -81,6 +76,21 @@ impl Unheld {
             }
         }
         done
+    }
+
+    /// What has git go into a repository by itself since the run, and execute something there; of the workspace as a handle
+    /// shows it.
+    pub(crate) fn entered_since(&self, root: &Root) -> Vec<Unheld> {
+        let Some(insides) = &self.insides else { return Vec::new() };
+        let files = PathBuf::from(format!("/proc/self/fd/{}", root.as_fd().as_raw_fd()));
+        let mut opened = Opened::default();
+        // One that cannot be listed is opened as long as it is looked at.
+        if let Ok(Some(dir)) = opened.reach(root, self.path.bytes()) {
+            let _ = opened.enter(&dir, |_| root.dir(self.path.bytes()));
+        }
+        let entered = insides.entered_since(&files, self.path.bytes());
+        opened.close();
+        entered.into_iter().map(|path| Unheld::absent(PathText::from(&path[..]))).collect()
     }
 
     /// What is in the directory of a repository and was not there, nor is written by git's own work.
@@ -98,7 +108,9 @@ impl Unheld {
         run: &str,
         opened: &mut Opened,
     ) -> io::Result<Vec<Unheld>> {
-        let Some(dir) = opened.reach(root, self.path.bytes())? else { return Ok(Vec::new()) };
+        let Some(dir) = opened.reach(root, self.path.bytes())?.filter(|_| !insides.is_of_none()) else {
+            return Ok(Vec::new());
+        };
         let mut made = Vec::new();
         let listed = opened.enter(&dir, |_| root.dir(self.path.bytes()))?;
         listed.list(&mut Vec::new(), &mut |name, _, _| {
@@ -220,6 +232,9 @@ impl Unheld {
         else {
             return Ok(Vec::new());
         };
+        if insides.is_of_none() {
+            return Ok(Vec::new());
+        }
         let node = view.node(&node)?;
         let others = node.entries.iter().filter(|entry| !insides.allows(&entry.name) && !is_aside(&entry.name, run));
         let mut made: Vec<Unheld> = others.map(|entry| self.beneath(&entry.name)).collect();
@@ -367,6 +382,10 @@ impl Supervisor<'_> {
             return self.put_right_in(self.workspace.root(), true);
         };
         let is_changed = |unheld: &Unheld| {
+            // What its index names lies anywhere.
+            if unheld.insides.is_some() {
+                return true;
+            }
             let first = unheld.path.bytes().split(|byte| *byte == b'/').next().unwrap_or_default();
             layer.kept().changes.join(OsStr::from_bytes(first)).symlink_metadata().is_ok()
         };
@@ -386,21 +405,30 @@ impl Supervisor<'_> {
         let layer = self.workspace.home().layer_of(&self.record.id, self.workspace.path());
         let Ok(changes) = Root::open(&layer.kept().changes) else { return };
         let is_made = |unheld: &&Unheld| {
+            if unheld.insides.is_some() {
+                return false;
+            }
             let path = unheld.path.bytes();
             let at = path.iter().rposition(|byte| *byte == b'/');
             let (above, name) = at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
             changes.dir_path_only(above).and_then(|above| above.stat(name)).is_ok()
         };
-        let made = self.unheld.iter().filter(is_made).map(|unheld| {
+        let mut made: Vec<Unheld> = self.unheld.iter().filter(is_made).cloned().collect();
+        if self.unheld.iter().any(|unheld| unheld.insides.is_some())
+            && let Ok(whole) = layer.open()
+        {
+            made.extend(self.unheld.iter().flat_map(|unheld| unheld.entered_since(&whole)));
+        }
+        let sentence = |unheld: Unheld| {
             let (path, run) = (String::from_utf8_lossy(unheld.path.bytes()), &self.record.id);
             format!("{path} leads git to settings or programs: `belay review` has it as {path}.{run}")
-        });
-        let made = made.collect();
+        };
+        let made = made.into_iter().map(sentence).collect();
         self.tell_of_unheld(made);
     }
 
     fn put_right_in(&mut self, root: &Root, has_ended: bool) {
-        let whys = Unheld::put_all_right(&self.unheld, (self.workspace.path(), root), &self.record.id, has_ended);
+        let whys = Unheld::put_all_right(&self.unheld, root, &self.record.id, has_ended);
         self.tell_of_unheld(whys);
     }
 

@@ -16,8 +16,8 @@ use crate::ui::escape;
 /// Say whether a confined command can reach something, and which rule decides
 ///
 /// What is asked about is a path, a host, a system call or a variable. Something with a slash, or that is there, is a
-/// path; the name of a call that is refused is a call; `$NAME` is a variable; a name with a dot is a host, and so is the
-/// host of an address (`https://…`). A flag says it outright.
+/// path; the name of a call that is refused is a call; `$NAME` is a variable, and so is a name in capitals; a name with a
+/// dot is a host, and so is the host of an address (`https://…`). A flag says it outright.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -144,10 +144,17 @@ fn asked(args: &Args, directory: &std::path::Path) -> Asked {
         }
         () if args.path || what.contains('/') || path.symlink_metadata().is_ok() => return Asked::Path(plain(&path)),
         () if what.starts_with('$') => Subject::Variable(what[1..].to_owned()),
+        () if is_in_capitals(what) => Subject::Variable(what.clone()),
         () if denied_call(what).is_some() => Subject::Call(what.clone()),
         () if what.contains(['.', ':']) || what == "localhost" => Subject::Host(what.clone()),
         () => Subject::Call(what.clone()),
     })
+}
+
+/// Whether it is written as variables are; no call is.
+fn is_in_capitals(what: &str) -> bool {
+    what.starts_with(|first: char| first.is_ascii_uppercase())
+        && what.chars().all(|one| one.is_ascii_uppercase() || one.is_ascii_digit() || one == '_')
 }
 
 /// The host of an address such as `https://you@example.org:8443/x`; anything else is a host already.

@@ -57,7 +57,7 @@ fn open(directory: &Path) {
 }
 
 /// What is prepared outside, and what the command then tries.
-const WAYS: [(&str, &str); 17] = [
+const WAYS: [(&str, &str); 24] = [
     (
         "git config include.path ../shared; touch shared",
         "cat evil.config >> shared; mv shared s; cp evil.config shared",
@@ -135,6 +135,45 @@ const WAYS: [(&str, &str); 17] = [
         "mkdir 'my tools'; printf '#!/bin/sh\\n' > 'my tools/watch'; chmod +x 'my tools/watch'; git config core.fsmonitor '\"my tools/watch\"'",
         "grep -o 'touch [^;]*' evil.config >> 'my tools/watch'; echo '#!/bin/sh' > w; grep -o 'touch [^;]*' evil.config >> w; \
          chmod +x w; mv w 'my tools/watch'",
+    ),
+    // A program whose path only a shell knows.
+    (
+        "mkdir tools; printf '#!/bin/sh\\n' > tools/watch; chmod +x tools/watch; git config core.fsmonitor '\"$(git rev-parse --show-toplevel)\"/tools/watch'",
+        "grep -o 'touch [^;]*' evil.config >> tools/watch; echo '#!/bin/sh' > w; grep -o 'touch [^;]*' evil.config >> w; chmod +x w; mv w tools/watch",
+    ),
+    // Without a repository in `.git` git takes the directory itself for one.
+    (
+        "true",
+        "cp -r .git/objects .git/refs .git/index .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; \
+         git config -f config core.worktree .; rm .git/HEAD",
+    ),
+    (
+        "mkdir objects refs; touch objects/x refs/x",
+        "cp .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; git config -f config core.worktree .; mv .git/refs .git/r",
+    ),
+    // A repository that lacks an object and has it fetched by a command.
+    (
+        "true",
+        "git init -q new; touch new/z; git -C new add z; git -C new -c user.name=a -c user.email=a@b commit -qm a; git add new; \
+         u=$(grep -o 'touch [^;]*' evil.config | sed 's/ /% /'); cd new; git config core.repositoryformatversion 1; git config extensions.partialClone o; \
+         git config remote.o.promisor true; git config remote.o.url \"ext::sh -c $u\"; git config protocol.ext.allow always; \
+         t=$(git rev-parse HEAD^{tree}); rm -f .git/objects/$(echo $t | cut -c1-2)/$(echo $t | cut -c3-)",
+    ),
+    // A directory of the repository's own files that becomes one itself.
+    (
+        "mkdir -p wt/in; touch wt/in/x; git add wt; git commit -qm wt",
+        "git init -q wt; cat evil.config >> wt/.git/config",
+    ),
+    (
+        "mkdir sub; touch sub/x; git add sub; git commit -qm sub",
+        "cp -r .git/objects .git/refs .git/HEAD sub; cp evil.config sub/config; git config -f sub/config core.repositoryformatversion 0; \
+         git config -f sub/config core.bare false; git config -f sub/config core.worktree .",
+    ),
+    // A repository that is harmless, and whose index names one that is not.
+    (
+        "true",
+        "git init -q new; git init -q new/deep; git -C new/deep -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git -C new add deep; \
+         git -C new -c user.name=a -c user.email=a@b commit -qm a; git add new; cat evil.config >> new/deep/.git/config",
     ),
 ];
 
@@ -300,6 +339,79 @@ fn settings_of_the_machine_and_of_the_person_lead_to_programs_as_well() {
 }
 
 #[test]
+fn an_index_that_git_reads_and_belay_does_not_names_no_repositories() {
+    let new = "git init -q new; git -C new -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add new; cat evil.config >> new/.git/config; ";
+    let index = "/usr/bin/python3 -c 'd = open(\".git/index\", \"rb\").read(); ";
+    let hook = "git init -q new; touch new/z; git -C new add z; git -C new -c user.name=a -c user.email=a@b commit -qm a; git add new; \
+                printf '#!/bin/sh\\ntouch %s\\n' \"$(dirname $PWD)/pwned\" > new/.git/hooks/post-index-change; chmod +x new/.git/hooks/*; \
+                touch -d yesterday new/z; chmod 311 new/.git/hooks";
+    let ways = [
+        // Git does without the last few bytes before the hash, which it does not check.
+        format!("{new}{index}open(\".git/index\", \"wb\").write(d[:-20] + b\"JUNK\" + d[-20:])'"),
+        // An entry whose length is not that of its name, so that the next one begins elsewhere.
+        format!(
+            "{new}{index}e = bytes(24) + d[36:40] + bytes(12) + d[52:72] + b\"\\0\\1\" + b\"aX\"; n = d.index(b\"new\\0\") - 62; \
+             open(\".git/index\", \"wb\").write(d[:8] + bytes([0, 0, 0, 2]) + e + bytes(24) + d[n + 24:n + 72] + bytes(20))'"
+        ),
+        // More than anybody has.
+        format!(
+            "{new}{index}f = open(\".git/index\", \"wb\"); f.write(d[:-20] + b\"JUNK\" + (1 << 30).to_bytes(4, \"big\")); \
+             f.seek(1 << 30, 1); f.write(d[-20:])'"
+        ),
+        // Directories that can be entered and not listed.
+        format!("{new}chmod 311 .git"),
+        hook.to_owned(),
+    ];
+    for tried in ways {
+        let Some(mut world) = world() else { return };
+        let copy = world.workspace.base().join("copy");
+        sh(&world, &format!("cp -a . {}", copy.display()));
+        drop(outside(&world, &copy, &tried));
+        assert!(is_led(&world, &copy), "the trap is alive: {tried}");
+        let ran = strict(&mut world, &[], &tried);
+        assert!(!is_led(&world, world.workspace.path()), "{tried}\n{ran}");
+    }
+}
+
+#[test]
+fn a_workspace_in_the_files_of_a_repository_does_not_become_another() {
+    for tried in [
+        "git init -q .; cat evil.config >> .git/config",
+        "git init -q --bare .; cat evil.config >> config; git config -f config core.bare false; git config -f config core.worktree .",
+    ] {
+        let Some(mut world) = world() else { return };
+        sh(&world, "rm -rf .git; git init -q ..");
+        let ran = strict(&mut world, &[], tried);
+        assert!(world.ok(&["show"]).contains("leads git to settings or programs"), "{ran}");
+        assert!(!is_led(&world, world.workspace.path()), "{ran}");
+        sh(&world, tried);
+        assert!(is_led(&world, world.workspace.path()), "the trap is alive: {tried}");
+    }
+    // One that executes nothing is the command's own.
+    let Some(mut world) = world() else { return };
+    sh(&world, "rm -rf .git; git init -q ..");
+    let ran = strict(&mut world, &[], "git init -q .; git -c user.name=a -c user.email=a@b commit -qm a --allow-empty");
+    assert!(world.has(".git/config") && !world.ok(&["show"]).contains("leads git to"), "{ran}");
+}
+
+#[test]
+fn settings_that_are_named_by_whose_home_they_are_in_stay_as_they_are() {
+    let Some(mut world) = world() else { return };
+    let home = outside(&world, world.workspace.path(), "eval echo ~$(id -un)").stdout;
+    let home = String::from_utf8(home).unwrap().trim().to_owned();
+    if !Path::new(&home).is_dir() {
+        belay_testkit::skip("this user has no home");
+        return;
+    }
+    let path = "\"~$(id -un)/$(realpath --relative-to=\"$(eval echo ~$(id -un))\" shared)\"";
+    sh(&world, &format!("touch shared; git config include.path {path}"));
+    let ran = strict(&mut world, &[], "cat evil.config >> shared");
+    assert!(ran.code != 0 && !is_led(&world, world.workspace.path()), "{ran}");
+    sh(&world, "cat evil.config >> shared");
+    assert!(is_led(&world, world.workspace.path()), "the trap is alive");
+}
+
+#[test]
 fn what_a_killed_supervisor_could_not_put_aside_the_next_command_does() {
     let Some(mut world) = world() else { return };
     // The supervisor is stopped before the command makes it, so that it cannot come first.
@@ -390,9 +502,11 @@ fn ordinary_work_with_git_goes_on() {
     let script = "set -e; echo b > b; git add b; git commit -qm b; git worktree add -q other; git -C wt commit -qm c --allow-empty; \
                   git init -q nested; git -C nested config core.fsmonitor false; git checkout -qb topic; echo c >> a; git stash -q; \
                   git stash pop -q; git gc -q; git -C other status -s; git worktree remove other; git commit -qam d; git rebase -q wt; echo done";
-    let ran = strict(&mut world, &[], script);
-    assert!(ran.code == 0 && ran.stdout.ends_with("done\n"), "{ran}");
-    assert!(!world.ok(&["show"]).contains("leads git to"), "{ran}");
+    for flags in [&["--ephemeral"][..], &[]] {
+        let ran = strict(&mut world, flags, script);
+        assert!(ran.code == 0 && ran.stdout.ends_with("done\n"), "{ran}");
+        assert!(!world.ok(&["show"]).contains("leads git to"), "{ran}");
+    }
     assert!(world.has("nested/.git/config"));
 }
 
@@ -416,6 +530,39 @@ fn what_is_brought_in_from_elsewhere_leads_git_nowhere() {
         assert_eq!(world.read("new"), "new\n", "what is harmless is there (fork: {is_fork})");
         assert!(!world.has("real/commondir"), "fork: {is_fork}");
         assert!(!is_led(&world, world.workspace.path()), "fork: {is_fork}");
+    }
+}
+
+#[test]
+fn a_repository_that_git_goes_into_is_brought_in_from_elsewhere_under_another_name() {
+    let new = "git init -q new; git -C new -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add new; cat evil.config >> new/.git/config; \
+               echo new > harmless";
+    let bare = "cp -r .git/objects .git/refs .git/index .git/HEAD .; cp evil.config config; git config -f config core.repositoryformatversion 0; git config -f config core.bare false; \
+                git config -f config core.worktree .; rm .git/HEAD; echo new > harmless";
+    let known = "cp -r .git emb/.git; git -C emb config core.bare false; cat evil.config >> emb/.git/config; echo new > harmless";
+    for made in [new, bare, known] {
+        for is_fork in [false, true] {
+            let Some(mut world) = world() else { return };
+            sh(
+                &world,
+                "git init -q emb; git -C emb -c user.name=a -c user.email=a@b commit -qm a --allow-empty; git add emb 2>/dev/null; \
+                 git commit -qm emb; mv emb/.git ../kept.git",
+            );
+            world.snapshot();
+            if is_fork {
+                world.ok(&["fork", "f"]);
+                let ran = strict(&mut world, &["--fork", "f"], made);
+                assert_eq!(ran.code, 0, "{ran}");
+                world.belay(&["pick", "f", "-y"]);
+            } else {
+                let ran = strict(&mut world, &["--ephemeral"], made);
+                assert_eq!(ran.code, 0, "{ran}");
+                assert!(world.ok(&["show"]).contains("leads git to settings or programs"), "{made}: {ran}");
+                world.belay(&["review", "--all", "-y"]);
+            }
+            assert_eq!(world.read("harmless"), "new\n", "what is harmless is there (fork: {is_fork})");
+            assert!(!is_led(&world, world.workspace.path()), "{made}\nfork: {is_fork}");
+        }
     }
 }
 

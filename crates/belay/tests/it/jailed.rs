@@ -381,6 +381,10 @@ fn every_decision_names_its_rule() {
     assert!(world.ok(&["why", "mount", "--call"]).starts_with("mount (system call): refused"));
     let nothing = world.belay(&["why", "nothing-like-it"]);
     assert!(nothing.stderr.contains("taken for a system call; --path"), "{nothing}");
+    for name in ["$GITHUB_TOKEN", "GITHUB_TOKEN"] {
+        let why = world.json(&["why", name]);
+        assert_eq!((&why["taken_for"], &why["decision"]), (&"variable".into(), &"not passed on".into()), "{why}");
+    }
     let store = world.workspace.home().join("store");
     let why = world.json(&["why", store.to_str().unwrap()]);
     assert_eq!(why["decision"], "hidden");

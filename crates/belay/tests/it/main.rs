@@ -50,6 +50,7 @@ mod rewinding;
 mod running;
 mod settings;
 mod snapshots;
+mod sockets;
 mod still;
 mod storm;
 mod terminal;

@@ -3,16 +3,17 @@
 //! Invariants: what git reads settings, programs or orders from is not among what its work writes; orders that were there
 //! before are nobody's fault.
 
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
+use std::io::{ErrorKind, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::programs;
-use crate::git::{SETTINGS_BYTES_MAX, repositories_in, settings};
+use crate::git::{SETTINGS_BYTES_MAX, Tracked, settings, tracked_in};
 use crate::record::PathText;
 
 /// Directories and files that git writes in ordinary work, beside those in capitals.
@@ -44,8 +45,12 @@ const BEGINNINGS: [&[u8]; 7] =
 const NAMES_MAX: usize = 256;
 /// An order is no longer than this.
 const ORDERS_BYTES_MAX: u64 = 1 << 20;
+/// Directories that are looked at; who has more of them is not protected in the rest.
+const DIRECTORIES_MAX: usize = 50_000;
+/// Repositories in new repositories that are looked at.
+const ENTERED_MAX: usize = 1_000;
 /// An index is no longer than this.
-const INDEX_BYTES_MAX: u64 = 1 << 30;
+const INDEX_BYTES_MAX: u64 = 1 << 28;
 /// Where somebody who goes on with what was begun finds what to do.
 pub(crate) const ORDERS: [&str; 5] = [
     "rebase-merge/git-rebase-todo",
@@ -69,11 +74,20 @@ pub(crate) struct Insides {
     worktree: Option<PathText>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     entered: Vec<PathText>,
+    /// Whether that directory was itself what git takes for a repository, where it finds none in `.git`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    was_bare: bool,
+    /// Directories of those files in which git found no repository of their own, and so came to this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    directories: Vec<PathText>,
+    /// Whether nobody could tell what the index said.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    was_unreadable: bool,
 }
 
 impl Insides {
     /// Those of a directory; none if there are more than anybody can look at.
-    pub(super) fn of(place: &Path, worktree: Option<PathText>, entered: &[PathBuf]) -> Option<Insides> {
+    pub(super) fn of(place: &Path, files: (&Path, Option<PathText>), entered: &[PathBuf]) -> Option<Insides> {
         let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
         let others = entries.filter(|name| !is_written(name.as_bytes())).take(NAMES_MAX + 1);
         let names: Vec<PathText> = others.map(|name| PathText::from(name.as_bytes())).collect();
@@ -82,7 +96,24 @@ impl Insides {
         };
         let orders = ORDERS.into_iter().flat_map(read).map(|order| PathText::from(&order[..]));
         let entered = entered.iter().map(|path| PathText::from(path.as_os_str().as_bytes())).collect();
-        (names.len() <= NAMES_MAX).then(|| Insides { names, orders: orders.collect(), worktree, entered })
+        let (was_bare, worktree) = (super::is_bare(files.0), files.1);
+        let directories = directories_of(place).into_iter().filter(|path| !is_repository(&files.0.join(path)));
+        let directories = directories.take(DIRECTORIES_MAX).map(|path| PathText::from(path.as_os_str().as_bytes()));
+        let (orders, directories) = (orders.collect(), directories.collect());
+        let was_unreadable = is_unreadable(place);
+        let insides = Insides { names, orders, worktree, entered, was_bare, directories, was_unreadable };
+        (insides.names.len() <= NAMES_MAX).then_some(insides)
+    }
+
+    /// Those of a workspace that has no repository of its own and lies in another one's files.
+    pub(super) fn of_none() -> Insides {
+        let top = PathText::from(&b""[..]);
+        Insides { worktree: Some(top.clone()), directories: vec![top], ..Insides::default() }
+    }
+
+    /// Whether there was no repository.
+    pub(crate) fn is_of_none(&self) -> bool {
+        self.directories.iter().any(|path| path.bytes().is_empty())
     }
 
     pub(super) fn names(&self) -> impl Iterator<Item = &[u8]> {
@@ -94,15 +125,40 @@ impl Insides {
         is_written(name) || self.names().any(|known| known == name)
     }
 
-    /// The repositories that git goes into by itself since the run, and that execute something then; beneath the workspace.
+    /// What has git go into a repository by itself since the run, and execute something there; beneath the workspace, whose
+    /// files `workspace` shows.
     pub(crate) fn entered_since(&self, workspace: &Path, place: &[u8]) -> Vec<Vec<u8>> {
         let Some(worktree) = &self.worktree else { return Vec::new() };
-        let files = workspace.join(OsStr::from_bytes(worktree.bytes()));
+        let worktree = Path::new(OsStr::from_bytes(worktree.bytes()));
+        let files = workspace.join(worktree);
         let is_new = |path: &PathBuf| !self.entered.iter().any(|known| known.bytes() == path.as_os_str().as_bytes());
-        let entered = entered_by(&workspace.join(OsStr::from_bytes(place)));
-        let led = entered.into_iter().filter(is_new).filter(|path| executes(&files.join(path)));
-        let git = |path: PathBuf| Path::new(OsStr::from_bytes(worktree.bytes())).join(path).join(".git");
-        led.map(|path| git(path).as_os_str().as_bytes().to_vec()).collect()
+        let place = Path::new(OsStr::from_bytes(place));
+        let entered = entered_by(&workspace.join(place));
+        let mut waiting: Vec<PathBuf> = entered.into_iter().filter(is_new).collect();
+        let (mut led, mut looked) = (Vec::new(), 0);
+        // Git may read there what we do not.
+        led.extend((!self.was_unreadable && is_unreadable(&workspace.join(place))).then(|| place.join("index")));
+        while let Some(path) = waiting.pop() {
+            looked += 1;
+            // Nobody has so many, and what was not looked at is not gone into.
+            if executes(&files.join(&path)) || looked > ENTERED_MAX {
+                led.push(worktree.join(path).join(".git"));
+                continue;
+            }
+            let deeper = repository_of(&files.join(&path)).map(|place| entered_by(&place)).unwrap_or_default();
+            waiting.extend(deeper.into_iter().map(|deeper| path.join(deeper)));
+        }
+        for path in self.directories.iter().map(|path| Path::new(OsStr::from_bytes(path.bytes()))) {
+            let directory = files.join(path);
+            led.extend(executes(&directory).then(|| worktree.join(path).join(".git")));
+            led.extend(super::is_bare(&directory).then(|| worktree.join(path).join("HEAD")));
+        }
+        // Whoever takes the repository in `.git` away has git look here.
+        led.extend((!self.was_bare && super::is_bare(&files)).then(|| worktree.join("HEAD")));
+        let mut led: Vec<Vec<u8>> = led.into_iter().map(|path| path.into_os_string().into_vec()).collect();
+        led.sort_unstable();
+        led.dedup();
+        led
     }
 
     /// Whether what a file orders was ordered before.
@@ -114,31 +170,73 @@ impl Insides {
     }
 }
 
-/// What the index in the directory of a repository names as repositories; a part of it may lie in other files.
-pub(super) fn entered_by(place: &Path) -> Vec<PathBuf> {
+/// What the index in the directory of a repository says; a part of it may lie in other files.
+fn indexes_of(place: &Path) -> impl Iterator<Item = Tracked> {
     let entries = fs::read_dir(place).into_iter().flatten().flatten().map(|entry| entry.file_name());
     let parts = entries.filter(|name| name == "index" || name.as_bytes().starts_with(b"sharedindex."));
-    let texts = parts.filter_map(|name| super::text_of(&place.join(name), INDEX_BYTES_MAX));
-    let paths = texts.flat_map(|text| repositories_in(&text)).map(|path| PathBuf::from(OsStr::from_bytes(&path)));
+    let paths: Vec<PathBuf> = parts.map(|name| place.join(name)).collect();
+    paths.into_iter().filter_map(|path| tracked_in(&super::text_of(&path, INDEX_BYTES_MAX)?))
+}
+
+/// Whether the index in the directory of a repository says something, and nobody can tell what.
+fn is_unreadable(place: &Path) -> bool {
+    let index = place.join("index");
+    let says = || super::text_of(&index, INDEX_BYTES_MAX).and_then(|text| tracked_in(&text));
+    is_closed(place) || (index.symlink_metadata().is_ok() && says().is_none())
+}
+
+/// Whether what is in a directory can only be reached by whoever knows its name.
+fn is_closed(directory: &Path) -> bool {
+    fs::read_dir(directory).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
+/// What it names as repositories.
+pub(super) fn entered_by(place: &Path) -> Vec<PathBuf> {
+    let paths = indexes_of(place).flat_map(|tracked| tracked.repositories);
+    let paths = paths.map(|path| PathBuf::from(OsString::from_vec(path)));
     let mut paths: Vec<PathBuf> = paths.filter(|path| path.is_relative() && super::is_plain(path)).collect();
     paths.sort_unstable();
     paths.dedup();
     paths
 }
 
+/// The directories that tracked files lie in, but for the topmost.
+fn directories_of(place: &Path) -> BTreeSet<PathBuf> {
+    let mut directories = BTreeSet::new();
+    for path in indexes_of(place).flat_map(|tracked| tracked.paths) {
+        let path = PathBuf::from(OsString::from_vec(path));
+        for above in path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+            // What lies above a known one is known.
+            if !super::is_plain(above) || above.is_absolute() || !directories.insert(above.to_owned()) {
+                break;
+            }
+        }
+    }
+    directories
+}
+
+/// Whether git finds a repository in a directory.
+fn is_repository(directory: &Path) -> bool {
+    directory.join(".git").symlink_metadata().is_ok() || super::is_bare(directory)
+}
+
+/// The directory of the repository whose files are there.
+fn repository_of(worktree: &Path) -> Option<PathBuf> {
+    let git = worktree.join(".git");
+    if git.symlink_metadata().ok()?.is_dir() {
+        return Some(git);
+    }
+    let text = super::text_of(&git, super::LINE_BYTES_MAX)?;
+    let named = text.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii)?;
+    Some(worktree.join(OsStr::from_bytes(named)))
+}
+
 /// Whether git would execute something of the repository whose files are there; what cannot be read may.
 fn executes(worktree: &Path) -> bool {
-    let git = worktree.join(".git");
-    let place = match git.symlink_metadata() {
-        Err(_) => return false,
-        Ok(found) if found.is_dir() => git,
-        Ok(found) if found.is_file() => {
-            let text = super::text_of(&git, super::LINE_BYTES_MAX).unwrap_or_default();
-            let Some(named) = text.strip_prefix(b"gitdir:").map(<[u8]>::trim_ascii) else { return false };
-            worktree.join(OsStr::from_bytes(named))
-        }
-        Ok(_) => return true,
-    };
+    if worktree.join(".git").symlink_metadata().is_ok_and(|found| !found.is_dir() && !found.is_file()) {
+        return true;
+    }
+    let Some(place) = repository_of(worktree) else { return false };
     let has_program = |name: &str| {
         let path = place.join(name);
         if path.symlink_metadata().is_err() {
@@ -149,6 +247,8 @@ fn executes(worktree: &Path) -> bool {
     };
     let hooks = fs::read_dir(place.join("hooks")).into_iter().flatten().flatten();
     place.join("commondir").symlink_metadata().is_ok()
+        || is_unreadable(&place)
+        || is_closed(&place.join("hooks"))
         || ["config", "config.worktree"].into_iter().any(has_program)
         || hooks.into_iter().any(|hook| !hook.file_name().as_bytes().ends_with(b".sample"))
 }

@@ -5,9 +5,10 @@ use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
 
 /// Keys whose values git has a shell carry out, or executes, in whatever section they stand.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 29] = [
     "alternaterefscommand",
     "askpass",
+    "cccmd",
     "clean",
     "cmd",
     "command",
@@ -18,6 +19,7 @@ const COMMANDS: [&str; 24] = [
     "external",
     "fsmonitor",
     "gitproxy",
+    "headercmd",
     "helper",
     "packobjectshook",
     "pager",
@@ -25,9 +27,12 @@ const COMMANDS: [&str; 24] = [
     "program",
     "receivepack",
     "recentobjectshook",
+    "sendmailcmd",
     "smudge",
     "sshcommand",
     "textconv",
+    "tocmd",
+    "tunnel",
     "uploadpack",
     "vcs",
 ];
@@ -68,7 +73,10 @@ pub(super) fn executes(section: &str, key: &str, value: &[u8]) -> bool {
     let leads = (key == "path" && section.starts_with("include")) || (section == "core" && key == "hookspath");
     // Git's own daemon, or none.
     let is_own = matches!(&value.to_ascii_lowercase()[..], b"true" | b"false" | b"0" | b"1" | b"yes" | b"no" | b"");
-    leads || (is_command(section, key, value) && !is_own)
+    // Such an address is a command, which git fetches missing objects by if it is allowed.
+    let is_protocol = section == "protocol" || (section.starts_with("protocol") && section.contains("ext"));
+    let is_address = value.starts_with(b"ext::") || (is_protocol && key == "allow" && value != b"never");
+    leads || is_address || (is_command(section, key, value) && !is_own)
 }
 
 /// The words of a value that may be programs; a name without a slash is looked for elsewhere.
@@ -87,7 +95,19 @@ pub(super) fn named_by<'v>(section: &str, key: &str, value: &'v [u8]) -> Vec<Wor
         may_be_made: at == 0 && path.contains(&b'/'),
         is_guess: false,
     };
-    words.map(word).chain(with_spaces(value)).collect()
+    words.map(word).chain(with_spaces(value)).chain(behind_variables(value)).collect()
+}
+
+/// What a path may be that begins with what only a shell knows, as `$HOME/x` or `$(git rev-parse --show-toplevel)/x`: most
+/// often that is the directory of the files, or the home.
+fn behind_variables(value: &[u8]) -> Vec<Word<'_>> {
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b";|&()<>'\"`!=$}".contains(byte);
+    let words = value.split(is_end).filter(|_| value.contains(&b'$') || value.contains(&b'`')).take(WORDS_MAX);
+    let rests =
+        words.filter_map(|word| Some(super::without_slashes(&word[word.iter().position(|byte| *byte == b'/')?..])));
+    let guess = |path| Word { path, may_be_made: false, is_guess: false };
+    let places = |rest: &'_ [u8]| [Cow::from(rest.to_vec()), Cow::from([b"~/", rest].concat())].map(guess);
+    rests.filter(|rest| !rest.is_empty()).flat_map(places).collect()
 }
 
 /// What of a value is one word although it has a space in it: all of it, which git may execute as it stands, what is in
@@ -125,6 +145,17 @@ mod tests {
         assert_eq!(paths("filter \"x\"", "clean", "python3 clean.py %f"), filter);
         assert_eq!(paths("gitflow \"prefix\"", "feature", "feature/"), one("feature/", false));
         assert_eq!(paths("submodule \"x\"", "update", "checkout"), []);
+        for value in [
+            "$HOME/tools/run",
+            "\"${A}\"/tools/run -v",
+            "$(git rev-parse --show-toplevel)/tools/run",
+            "`pwd`/tools/run",
+        ] {
+            let found = paths("core", "sshcommand", value);
+            for place in ["tools/run", "~/tools/run"] {
+                assert!(found.contains(&(place.to_owned(), false)), "{value}: {found:?}");
+            }
+        }
         for value in ["my tools/run", "\"my tools/run\" -v", "! 'my tools/run'", "my\\ tools/run %f"] {
             let found = paths("core", "sshcommand", value);
             assert!(found.contains(&("my tools/run".to_owned(), true)), "{value}: {found:?}");
