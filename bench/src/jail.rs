@@ -128,7 +128,7 @@ fn jailed(workspace: &Path, network: Network, argv: &[&str]) -> Result<Duration>
         shown: Vec::new(),
         replaced: Vec::new(),
         network,
-        identity: Identity { uid: 1000, gid: 1000 },
+        identity: Identity::Own { uid: 1000, gid: 1000 },
         limits: Limits::default(),
         host_name: "bench".into(),
         tells_refusals: false,
