@@ -4,6 +4,7 @@ mod archives;
 mod attribution;
 mod bisecting;
 mod causes;
+mod clocks;
 mod conformance;
 mod controller;
 mod demo;
