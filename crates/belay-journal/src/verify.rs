@@ -59,6 +59,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Of a record that there was once, and of which nothing can be read.
+    pub fn unreadable(run: &str, error: &Error) -> Verdict {
+        let (run, link, public_key) = (run.to_owned(), String::new(), String::new());
+        let head = Head { run, count: 0, link, closed: false, public_key, signature: String::new() };
+        let mut verdict = Verdict { faults: Vec::new(), ..Verdict::begin(&head, None) };
+        let damage = if matches!(error, Error::Missing(_)) { Damage::Removed } else { Damage::Changed };
+        let why = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+        verdict.fault(schema::DATABASE, None, damage, format!("{error}{why}"));
+        verdict
+    }
+
     /// Whether nothing is wrong.
     pub fn is_good(&self) -> bool {
         self.faults.is_empty()
@@ -234,7 +245,13 @@ impl Reader {
 
     fn verify_lines(&self, expected: &[u8], closed: bool, verdict: &mut Verdict) -> Result<()> {
         let path = self.dir.join(EXEC_LINES);
-        let found = fs::read(&path).map_err(Error::file("read", &path))?;
+        let found = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                verdict.fault(EXEC_LINES, None, Damage::Removed, "the file is gone");
+                return Ok(());
+            }
+            other => other.map_err(Error::file("read", &path))?,
+        };
         let (found, expected) = (lines_of(&found), lines_of(expected));
         for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
             if found != expected {

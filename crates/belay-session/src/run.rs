@@ -56,6 +56,7 @@ pub use confine::try_cgroup;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub(crate) use confine::{policy_at, shown_in_general};
 pub(crate) use control::is_free;
+pub(crate) use lost::CONTROLLER_LOST;
 pub use lost::{LostRun, Outlived};
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};
 pub(crate) use still::Still;
