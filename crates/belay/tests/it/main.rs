@@ -43,6 +43,7 @@ mod mcp_hostile;
 mod native;
 mod people;
 mod places;
+mod readonly;
 mod records;
 mod resident;
 mod resident_fate;
