@@ -222,6 +222,7 @@ impl Reader {
             for table in DERIVED {
                 self.verify_table(table, &derived, &mut verdict)?;
             }
+            self.verify_sequence(&mut verdict)?;
         }
         Ok(verdict)
     }
@@ -295,6 +296,29 @@ impl Reader {
             if verdict.faults.len() >= FAULTS_MAX {
                 return Ok(());
             }
+        }
+        Ok(())
+    }
+}
+
+impl Reader {
+    /// SQLite counts rows in a table of its own, in which nothing else may stand.
+    fn verify_sequence(&self, verdict: &mut Verdict) -> Result<()> {
+        let failed = || Error::database("verify");
+        let mut expected: Vec<(Value, Value)> = Vec::new();
+        for table in DERIVED.into_iter().chain(["fs_events"]) {
+            let last = self.connection.query_row(&format!("SELECT max(id) FROM {table}"), [], |row| row.get(0));
+            match last.map_err(failed())? {
+                Value::Null => {}
+                last => expected.push((Value::Text(table.to_owned()), last)),
+            }
+        }
+        let mut statement = self.connection.prepare("SELECT name, seq FROM sqlite_sequence").map_err(failed())?;
+        let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed())?;
+        let found = found.collect::<rusqlite::Result<Vec<(Value, Value)>>>().map_err(failed())?;
+        let is_same = found.len() == expected.len() && found.iter().all(|one| expected.contains(one));
+        if !is_same {
+            verdict.fault("sqlite_sequence", None, Damage::Changed, "it counts other rows than there are");
         }
         Ok(())
     }

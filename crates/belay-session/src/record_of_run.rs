@@ -37,6 +37,10 @@ impl Home {
             verdict.faults.push(changed("head", detail));
             return Ok(verdict);
         }
+        // What is held against the events is told only where these are what was written.
+        if !verdict.is_good() {
+            return Ok(verdict);
+        }
         let started = journal.started()?.map(|(_, started)| started);
         let protection = started.as_ref().map(|started| started.protection.clone());
         let told = started.map(|started| (started.argv, started.cwd, started.root, started.workspace));

@@ -151,3 +151,14 @@ fn lines_that_are_gone_as_a_whole_are_found() {
     fs::remove_file(dir.path().join("exec.jsonl")).unwrap();
     assert_eq!(first(&verify(dir.path())), ("exec.jsonl", None, Damage::Removed));
 }
+
+#[test]
+fn the_table_in_which_sqlite_counts_is_looked_at() {
+    for sql in [
+        "UPDATE sqlite_sequence SET seq = 99 WHERE name = 'fs_events'",
+        "DELETE FROM sqlite_sequence WHERE name = 'exec_events'",
+        "INSERT INTO sqlite_sequence VALUES ('hidden', 'text')",
+    ] {
+        assert_eq!(first(&tamper(sql)), ("sqlite_sequence", None, Damage::Changed), "{sql}");
+    }
+}

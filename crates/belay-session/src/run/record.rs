@@ -215,7 +215,8 @@ impl RunRecord {
     pub(crate) fn read(disk: &dyn Disk, id: &str) -> Result<RunRecord> {
         let name = record_name(id);
         let bytes = disk.read(&name).map_err(Error::disk("read", &name))?;
-        serde_json::from_slice(&bytes).map_err(|_| Error::NoRecord { name })
+        let record = serde_json::from_slice::<RunRecord>(&bytes).ok().filter(|record| record.id == id);
+        record.ok_or(Error::NoRecord { name })
     }
 
     /// Makes the directory of a run that is about to begin, which need not survive a loss of power before its record does:

@@ -55,6 +55,9 @@ fn what_a_record_cannot_tell_is_not_told_as_if_it_did() {
     let verdict = world.belay(&["audit", "verify"]);
     assert_eq!(verdict.code, 6, "{verdict}");
     assert!(verdict.stdout.contains("session.db: changed"), "{verdict}");
+    let description = fs::read_to_string(dir.join("run.json")).unwrap();
+    fs::write(dir.join("run.json"), description.replace(&id, "run_00000000")).unwrap();
+    assert!(world.belay(&["runs"]).stderr.contains("is not listed"), "it says that it is another run");
     fs::write(dir.join("run.json"), "{}").unwrap();
     let listed = world.belay(&["runs"]);
     assert!(listed.stderr.contains("is not listed"), "{listed}");

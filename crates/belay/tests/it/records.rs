@@ -184,6 +184,21 @@ fn an_audit_names_what_is_gone() {
     assert_eq!(verdict.code, 6, "{verdict}");
     assert!(verdict.stdout.contains("exec.jsonl: removed"), "{verdict}");
     fs::rename(dir.join("elsewhere"), dir.join("exec.jsonl")).unwrap();
+    let kept = fs::read(dir.join("session.db")).unwrap();
+    for table in ["snapshot_events", "events", "head"] {
+        for name in ["session.db-wal", "session.db-shm"] {
+            let _ = fs::remove_file(dir.join(name));
+        }
+        fs::write(dir.join("session.db"), &kept).unwrap();
+        let sql = format!("DROP TABLE {table}");
+        let dropped = std::process::Command::new("sqlite3").arg(dir.join("session.db")).arg(sql).status();
+        if !dropped.is_ok_and(|status| status.success()) {
+            belay_testkit::skip("no sqlite3");
+            break;
+        }
+        let verdict = world.belay(&["audit", "verify"]);
+        assert_eq!(verdict.code, 6, "{table}: {verdict}");
+    }
     for name in ["session.db", "session.db-wal", "session.db-shm"] {
         let _ = fs::remove_file(dir.join(name));
     }
