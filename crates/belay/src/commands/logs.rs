@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anstream::ColorChoice;
 use serde_json::Map;
 
 use crate::context::Context;
@@ -55,7 +56,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return Err(Failure::not_found(format!("{} has no log: its output went where you sent it", record.id))
             .hint("a run has a terminal of its own when it is started on one, or with --detach"));
     }
-    let mut out = Shown { out: context.ui.out(), json: context.ui.json, line: Vec::new() };
+    // Colours are taken out of what goes into a pipe, but not of the very bytes.
+    let out = if args.raw { Out::plain(ColorChoice::Always) } else { context.ui.out() };
+    let mut out = Shown { out, json: context.ui.json, line: Vec::new() };
     let mut sieve = Sieve::new(args.raw);
     let (older, mut newer) = (path.with_extension("log.1"), Growing::new(&path));
     Growing::new(&older).copy(&mut sieve, &mut out)?;
@@ -66,7 +69,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         newer.copy(&mut sieve, &mut out)?;
     }
     newer.copy(&mut sieve, &mut out)?;
-    sieve.end(&mut out)?;
+    if !context.ui.json {
+        sieve.end(&mut out)?;
+    }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }

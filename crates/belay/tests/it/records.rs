@@ -292,3 +292,18 @@ fn an_older_record_of_the_same_run_is_found() {
     assert_eq!(verdict.code, 6, "{verdict}");
     assert!(verdict.stdout.contains("head: truncated"), "{verdict}");
 }
+
+#[test]
+fn a_console_is_shown_raw_into_a_pipe_and_line_by_line_in_json() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let script = r"printf 'one\n\033]0;hidden\nrm\n\033[31mred\n'";
+    let id = world.ok(&["run", "--detach", "-q", "--isolation", "none", "--", "sh", "-c", script]).trim().to_owned();
+    let is_over = || crate::running::records(&world).iter().all(|run| run["state"] == "ended");
+    crate::running::until("the run ends", is_over);
+    assert_eq!(world.ok(&["logs", "--raw", &id]), "one\r\n\x1b]0;hidden\r\nrm\r\n\x1b[31mred\r\n");
+    assert_eq!(world.ok(&["logs", &id]), "one\n\nrm\nred\n");
+    let told = lines(&world.ok(&["logs", &id, "--json"]));
+    let texts: Vec<&str> = told.iter().filter_map(|line| line["line"].as_str()).collect();
+    assert_eq!(texts, ["one", "", "rm", "\x1b[31mred"]);
+}
