@@ -3,7 +3,7 @@
 //! An event that is left out leaves its leaf behind, so that the chain still closes; without the nonce, which goes
 //! with the body, the leaf cannot be guessed.
 
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 
 use belay_event::{Event, What};
 use serde::{Deserialize, Serialize};
@@ -85,23 +85,22 @@ impl Reader {
 
 /// Checks a bundle; `expected` is the key that it should be signed with, if that is known.
 pub fn verify_bundle(input: &mut dyn BufRead, expected: Option<&PublicKey>) -> Result<Verdict> {
-    let mut lines = input.lines();
-    let unclear = || Error::Form("the bundle's first line");
-    let first = lines.next().transpose().map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => unclear(),
-        _ => Error::Output(error),
-    })?;
-    let header: Header = serde_json::from_str(&first.unwrap_or_default()).map_err(|_| unclear())?;
+    let unclear = |_| Error::Form("the bundle's first line");
+    let first = next_line(input)?.unwrap_or_default();
+    let header: Header = serde_json::from_slice(&first).map_err(unclear)?;
     if header.format != FORMAT {
         return Err(Error::Form("the bundle's format"));
     }
+    let is_plain = canonical(&header) == first;
     let head = header.head;
     let mut verdict = Verdict::begin(&head, expected);
+    if !is_plain {
+        verdict.fault("head", None, Damage::Changed, "the line is not as it was written");
+    }
     let (mut ends, mut before) = (Ends::new(&head), ORIGIN);
-    for text in lines {
-        let text = text.map_err(Error::Output)?;
+    while let Some(text) = next_line(input)? {
         let expected_seq = ends.count + 1;
-        let Ok(line) = serde_json::from_str::<Line>(&text) else {
+        let Ok(line) = serde_json::from_slice::<Line>(&text) else {
             verdict.fault(TABLE, Some(expected_seq), Damage::Changed, "the line cannot be read");
             ends.push(before, &head);
             continue;
@@ -114,7 +113,7 @@ pub fn verify_bundle(input: &mut dyn BufRead, expected: Option<&PublicKey>) -> R
         }
         let link = leaf_of(&line).map(|leaf| chain::link(&before, &leaf));
         let written = from_hex::<32>(&line.link);
-        if link.is_none() || link != written || canonical(&line).as_deref() != Some(text.as_str()) {
+        if link.is_none() || link != written || canonical(&line) != text {
             verdict.fault(TABLE, Some(line.seq), Damage::Changed, "the event does not fit its link");
         }
         before = written.or(link).unwrap_or(before);
@@ -136,9 +135,18 @@ fn leaf_of(line: &Line) -> Option<[u8; 32]> {
     }
 }
 
+/// The next line with its end, whatever bytes it is made of.
+fn next_line(input: &mut dyn BufRead) -> Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    input.read_until(b'\n', &mut line).map_err(Error::Output)?;
+    Ok((!line.is_empty()).then_some(line))
+}
+
 /// The line as [`Reader::export`] writes it, so that nothing can hide in what a parser overlooks.
-fn canonical(line: &Line) -> Option<String> {
-    serde_json::to_string(line).ok()
+fn canonical(line: &impl Serialize) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(line).expect("a line has nothing that JSON could not say");
+    bytes.push(b'\n');
+    bytes
 }
 
 fn body(event: &Event) -> Vec<u8> {
@@ -146,9 +154,7 @@ fn body(event: &Event) -> Vec<u8> {
 }
 
 fn put(out: &mut dyn Write, line: &impl Serialize) -> Result<()> {
-    let mut bytes = serde_json::to_vec(line).expect("a line has nothing that JSON could not say");
-    bytes.push(b'\n');
-    out.write_all(&bytes).map_err(Error::Output)
+    out.write_all(&canonical(line)).map_err(Error::Output)
 }
 
 impl Verdict {

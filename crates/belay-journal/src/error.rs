@@ -67,6 +67,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the record itself is gone or is none, and not something in the way to it.
+    pub fn is_damage(&self) -> bool {
+        use rusqlite::ErrorCode;
+        match self {
+            Error::Missing(_) | Error::Schema(_) | Error::Row { .. } | Error::Form(_) => true,
+            Error::Database { source: rusqlite::Error::QueryReturnedNoRows, .. } => true,
+            Error::Database { source, .. } => matches!(
+                source.sqlite_error_code(),
+                // A table that is missing is an error of no particular kind.
+                Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown)
+            ),
+            _ => false,
+        }
+    }
+
     pub(crate) fn file(operation: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Error {
         let path = path.into();
         move |source| Error::File { operation, path, source }

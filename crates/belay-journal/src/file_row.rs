@@ -102,7 +102,11 @@ fn read_columns(row: &Row<'_>) -> rusqlite::Result<std::result::Result<FileRow, 
         size: row.get::<_, Option<i64>>(4)?.map(|size| size as u64),
         by,
     };
+    // Any number but zero is read as yes, and whoever counts such a column would count something else.
+    let is_plain = |column: usize| row.get::<_, Option<i64>>(column).map(|value| value.is_none_or(|value| value <= 1));
     let regular = timestamp(at) == written
+        && is_plain(6)?
+        && is_plain(9)?
         && to.as_ref().map_or(!stray_to, |to| *to == Text::of(to.bytes().bytes()))
         && (by.is_some() || (pid.is_none() && command.is_none()));
     let (id, seq, hash) = (row.get(0)?, row.get::<_, i64>(12)? as u64, row.get(13)?);

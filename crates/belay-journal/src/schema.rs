@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use rusqlite_migration::{M, Migrations};
 
 use crate::error::{Error, Result};
@@ -200,10 +200,44 @@ pub(crate) fn open_to_read(dir: &Path) -> Result<Connection> {
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags).map_err(Error::database("open"))?;
+    match check(connection, dir) {
+        Err(Error::Database { source, .. }) if is_unwritable(&source) && is_settled(dir) => {
+            let uri = Connection::open_with_flags(immutable(&path), flags | OpenFlags::SQLITE_OPEN_URI);
+            check(uri.map_err(Error::database("open"))?, dir)
+        }
+        checked => checked,
+    }
+}
+
+/// Whether SQLite wanted to write beside the database, which even a reader does while there may be a writer.
+fn is_unwritable(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+/// Whether everything is in the database itself, as at the end of a run.
+fn is_settled(dir: &Path) -> bool {
+    std::fs::metadata(dir.join(format!("{DATABASE}-wal"))).map_or(true, |log| log.len() == 0)
+}
+
+/// The name by which SQLite opens a database that it takes for unchangeable.
+fn immutable(path: &Path) -> String {
+    let mut name = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => name.push(char::from(*byte)),
+            other => name.push_str(&format!("%{other:02X}")),
+        }
+    }
+    name + "?immutable=1"
+}
+
+fn check(connection: Connection, dir: &Path) -> Result<Connection> {
     connection.busy_timeout(BUSY).map_err(Error::database("open"))?;
-    let pending = MIGRATIONS.pending_migrations(&connection).map_err(|error| Error::Schema(Box::new(error)))?;
-    match pending {
+    let version = connection.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    match MIGRATIONS.pending_migrations(&connection).map_err(unsuitable)? {
         0 => Ok(connection),
+        // Whoever began it was killed before it had a table.
+        _ if version.map_err(Error::database("open"))? == 0 => Err(Error::Missing(dir.to_owned())),
         _ => Err(Error::Schema(Box::new(rusqlite_migration::Error::MigrationDefinition(
             rusqlite_migration::MigrationDefinitionError::DatabaseTooFarAhead,
         )))),
@@ -225,7 +259,15 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn migrate(connection: &mut Connection) -> Result<()> {
-    MIGRATIONS.to_latest(connection).map_err(|error| Error::Schema(Box::new(error)))
+    MIGRATIONS.to_latest(connection).map_err(unsuitable)
+}
+
+/// Why tables cannot be used: SQLite itself refused, or they are not ours.
+fn unsuitable(error: rusqlite_migration::Error) -> Error {
+    match error {
+        rusqlite_migration::Error::RusqliteError { err, .. } => Error::Database { operation: "open", source: err },
+        other => Error::Schema(Box::new(other)),
+    }
 }
 
 /// Runs `work` so that its commit, and with it every earlier one, is on the disk when this returns.

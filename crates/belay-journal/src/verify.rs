@@ -59,6 +59,17 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Of a record that there was once, and of which nothing can be read.
+    pub fn unreadable(run: &str, error: &Error) -> Verdict {
+        let (run, link, public_key) = (run.to_owned(), String::new(), String::new());
+        let head = Head { run, count: 0, link, closed: false, public_key, signature: String::new() };
+        let mut verdict = Verdict { faults: Vec::new(), ..Verdict::begin(&head, None) };
+        let damage = if matches!(error, Error::Missing(_)) { Damage::Removed } else { Damage::Changed };
+        let why = std::error::Error::source(error).map(|source| format!(": {source}")).unwrap_or_default();
+        verdict.fault(schema::DATABASE, None, damage, format!("{error}{why}"));
+        verdict
+    }
+
     /// Whether nothing is wrong.
     pub fn is_good(&self) -> bool {
         self.faults.is_empty()
@@ -211,6 +222,7 @@ impl Reader {
             for table in DERIVED {
                 self.verify_table(table, &derived, &mut verdict)?;
             }
+            self.verify_sequence(&mut verdict)?;
         }
         Ok(verdict)
     }
@@ -234,7 +246,13 @@ impl Reader {
 
     fn verify_lines(&self, expected: &[u8], closed: bool, verdict: &mut Verdict) -> Result<()> {
         let path = self.dir.join(EXEC_LINES);
-        let found = fs::read(&path).map_err(Error::file("read", &path))?;
+        let found = match fs::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                verdict.fault(EXEC_LINES, None, Damage::Removed, "the file is gone");
+                return Ok(());
+            }
+            other => other.map_err(Error::file("read", &path))?,
+        };
         let (found, expected) = (lines_of(&found), lines_of(expected));
         for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
             if found != expected {
@@ -278,6 +296,29 @@ impl Reader {
             if verdict.faults.len() >= FAULTS_MAX {
                 return Ok(());
             }
+        }
+        Ok(())
+    }
+}
+
+impl Reader {
+    /// SQLite counts rows in a table of its own, in which nothing else may stand.
+    fn verify_sequence(&self, verdict: &mut Verdict) -> Result<()> {
+        let failed = || Error::database("verify");
+        let mut expected: Vec<(Value, Value)> = Vec::new();
+        for table in DERIVED.into_iter().chain(["fs_events"]) {
+            let last = self.connection.query_row(&format!("SELECT max(id) FROM {table}"), [], |row| row.get(0));
+            match last.map_err(failed())? {
+                Value::Null => {}
+                last => expected.push((Value::Text(table.to_owned()), last)),
+            }
+        }
+        let mut statement = self.connection.prepare("SELECT name, seq FROM sqlite_sequence").map_err(failed())?;
+        let found = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).map_err(failed())?;
+        let found = found.collect::<rusqlite::Result<Vec<(Value, Value)>>>().map_err(failed())?;
+        let is_same = found.len() == expected.len() && found.iter().all(|one| expected.contains(one));
+        if !is_same {
+            verdict.fault("sqlite_sequence", None, Damage::Changed, "it counts other rows than there are");
         }
         Ok(())
     }

@@ -40,6 +40,8 @@ pub struct Interval {
     pub rewound: Option<RewindKind>,
     /// Who touched the file, oldest first, each command once.
     pub touches: Vec<Touch>,
+    /// Runs that went on then and whose records cannot be read, so that nobody knows whether they touched it.
+    pub unread: Vec<String>,
 }
 
 /// A line of a file.
@@ -99,7 +101,8 @@ impl Workspace<'_> {
         });
         // Before the first snapshot nobody watched.
         let touches = if after.is_some() { once(self.touches_of(path, span)?) } else { Vec::new() };
-        Ok(Interval { rewound: rewound.map(|rewind| rewind.kind), after, until, touches })
+        let unread = if after.is_some() { self.unread_in(span)? } else { Vec::new() };
+        Ok(Interval { rewound: rewound.map(|rewind| rewind.kind), after, until, touches, unread })
     }
 
     /// The bytes of a file that is not too large and looks like text.

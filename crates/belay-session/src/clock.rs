@@ -16,6 +16,16 @@ impl Clock {
         Clock::new(Timestamp::now)
     }
 
+    /// A clock that shows what this one shows now, and goes on evenly whatever this one is set to meanwhile.
+    pub fn steady(&self) -> Clock {
+        let (wall, boot) = (self.now(), belay_sys::boot_nanos());
+        Clock::new(move || {
+            let passed = belay_sys::boot_nanos().saturating_sub(boot);
+            let passed = jiff::SignedDuration::from_nanos(i64::try_from(passed).unwrap_or(i64::MAX));
+            wall.checked_add(passed).unwrap_or(wall)
+        })
+    }
+
     /// A clock that asks `now`.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Clock {
         Clock(Arc::new(now))
@@ -88,6 +98,18 @@ impl fmt::Debug for Ids {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_steady_clock_is_not_set_with_the_other() {
+        let hours = Arc::new(AtomicU64::new(9));
+        let shown = Arc::clone(&hours);
+        let hour = |hours: u64| Timestamp::from_second(hours as i64 * 3600).expect("hours of 1970 are moments");
+        let clock = Clock::new(move || hour(shown.load(Ordering::Relaxed)));
+        let steady = clock.steady();
+        hours.store(2, Ordering::Relaxed);
+        let first = steady.now();
+        assert!(first >= hour(9) && steady.now() >= first && first < hour(10), "{first}");
+    }
 
     #[test]
     fn identifiers_have_the_asked_length_and_alphabet() {

@@ -237,6 +237,12 @@ pub enum Error {
         /// The file beneath belay's home.
         name: String,
     },
+    /// The description of a run is none.
+    #[error("{name} is damaged, or was written by a newer belay")]
+    NoRecord {
+        /// The file beneath belay's home.
+        name: String,
+    },
     /// A text that should be a time, a span or a size is none.
     #[error("{text:?} is not {expected}")]
     Unreadable {

@@ -77,6 +77,12 @@ impl Home {
         Ok(Home { path, store, options })
     }
 
+    /// The same by a clock that goes on evenly from now on, whatever the machine's is set to.
+    pub fn steady(mut self) -> Home {
+        self.options.clock = self.options.clock.steady();
+        self
+    }
+
     /// Where belay's home is.
     pub fn path(&self) -> &Path {
         &self.path

@@ -58,6 +58,7 @@ pub use confine::try_cgroup;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub(crate) use confine::{policy_at, shown_in_general};
 pub(crate) use control::is_free;
+pub(crate) use lost::CONTROLLER_LOST;
 pub use lost::{LostRun, Outlived};
 pub use person::Owner;
 pub use record::{ProcessName, RunLimits, RunRecord, RunState, RunTotals, TerminalSize};

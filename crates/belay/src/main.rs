@@ -106,14 +106,17 @@ fn main() -> ExitCode {
     };
     let ui = Ui::new(cli.global.json, cli.global.quiet, color, pager);
     let global = cli.global.clone();
+    let is_run = matches!(cli.command, Command::Run(_));
     let done = environment.and_then(|environment| {
         match environment.agent_socket.clone().filter(|_| !inside::is_local(&cli.command)) {
-            Some(socket) => inside::ask(&socket, &ui, &cli.command),
+            // Inside of a run there is no other, and of a run every other code is the command's.
+            Some(socket) => inside::ask(&socket, &ui, &cli.command)
+                .map(|code| if is_run { ExitCode::from(BELAY_FAILED) } else { code }),
             None => commands::run(cli, &Context::new(&ui, environment, global)),
         }
     });
     done.unwrap_or_else(|failure| {
         ui.fail(&failure);
-        ExitCode::from(failure.kind.exit_code())
+        ExitCode::from(if is_run { BELAY_FAILED } else { failure.kind.exit_code() })
     })
 }

@@ -14,7 +14,7 @@ use crate::relay::News;
 use crate::ui::escape::printable;
 use crate::ui::quantity::{self, count};
 use crate::ui::style;
-use crate::ui::width::prose;
+use crate::ui::width::{carriage, prose};
 use crate::view;
 
 /// Commands named in a summary.
@@ -37,14 +37,15 @@ pub(crate) fn tell(context: &Context<'_>, news: &News<'_>) {
     };
     // The terminal may be in raw mode, where a line ends with both.
     let line = prose(&format!("belay: {}", past::storm(storm)), INDENT);
-    context.ui.tell(format_args!("\r{line}\r"));
+    let end = carriage();
+    context.ui.tell(format_args!("{end}{line}{end}"));
     if is_question && storm.outside.is_some() {
         context.ui.tell("       a  allow it and go on    u  end what deletes and go on    s  stop the run\r");
     } else if is_question {
         context.ui.tell("       a  allow it and go on    u  undo it and go on    s  undo it and stop\r");
     } else if matches!(storm.decision, Decision::Noted | Decision::Allowed) && storm.outside.is_none() {
         let hint = format!("`belay restore {} PATH` brings them back", printable(storm.snapshot.as_bytes()));
-        context.ui.hint(format_args!("{hint}\r"));
+        context.ui.hint(format_args!("{hint}{end}"));
     }
 }
 
@@ -55,7 +56,7 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     let snapshot =
         run.pre_run.as_deref().unwrap_or(if run.confinement.ephemeral { apart } else { "no snapshot before it" });
     let line = format!("belay: {} ({snapshot}; {})", run.id, in_force(run, protection));
-    context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+    context.ui.say(format_args!("{}{}", prose(&line, INDENT), carriage()));
     // What was asked for outright and is not to be had is told in full.
     let is_wanted = |layer: &str| match layer {
         "jail" => protection.isolation == Isolation::None && run.confinement.engine != ConfinementEngine::None,
@@ -63,23 +64,23 @@ pub(crate) fn begin(context: &Context<'_>, run: &RunRecord) {
     };
     for one in protection.degraded.iter().filter(|one| is_wanted(&one.layer)) {
         let line = format!("belay: not in force: {}: {}", one.layer, printable(one.why.as_bytes()));
-        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+        context.ui.say(format_args!("{}{}", prose(&line, INDENT), carriage()));
     }
     for why in unprotected(protection) {
-        context.ui.say(format_args!("{}\r", prose(&format!("belay: not protected: {why}"), INDENT)));
+        context.ui.say(format_args!("{}{}", prose(&format!("belay: not protected: {why}"), INDENT), carriage()));
     }
     if !run.left_out.is_empty() {
         let names: Vec<&[u8]> = run.left_out.iter().map(Raw::bytes).collect();
         let line = format!("belay: left out of snapshots: {} (`belay status`)", view::some(&names, DEEDS_MAX));
-        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+        context.ui.say(format_args!("{}{}", prose(&line, INDENT), carriage()));
     }
     for one in protection.degraded.iter().filter(|one| ["links", "person"].contains(&one.layer.as_str())) {
         let line = format!("belay: {}", printable(one.why.as_bytes()));
-        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+        context.ui.say(format_args!("{}{}", prose(&line, INDENT), carriage()));
     }
     if let Some(weaker) = weaker(protection) {
         let line = format!("belay: weaker: {weaker} (`belay show`)");
-        context.ui.say(format_args!("{}\r", prose(&line, INDENT)));
+        context.ui.say(format_args!("{}{}", prose(&line, INDENT), carriage()));
     }
 }
 
@@ -197,7 +198,8 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     warn_of_gaps(context, farewell);
     warn_of_beyond(context, farewell);
     if run.final_snapshot.is_none() && run.protection.as_ref().is_some_and(|protection| protection.snapshots) {
-        ui.warn("the snapshot after the run failed; `belay snapshot` takes one, `belay log` says why");
+        let why = if farewell.unrecorded.is_none() { ", `belay log` says why" } else { "" };
+        ui.warn(format_args!("the snapshot after the run failed; `belay snapshot` takes one{why}"));
     }
     if let Some(why) = &farewell.unrecorded {
         ui.warn(format_args!("the record of the run is not complete: {}", printable(why.as_bytes())));
@@ -216,11 +218,17 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
     // What was kept apart is nowhere that it could be taken back from.
     let is_here = farewell.paths > 0 && !run.confinement.ephemeral;
     if let Some(snapshot) = run.pre_run.as_ref().filter(|_| is_here) {
+        // Whoever can write to belay's home, as without a jail, may have removed it meanwhile.
+        if !workspace.timeline().is_ok_and(|timeline| timeline.get(snapshot).is_some()) {
+            ui.warn(format_args!("{snapshot} from before the run is gone as well: nothing can be taken back"));
+            return Ok(());
+        }
         // By its id: `@pre-run` means another one after the next run.
         let belay = context.itself();
         let is_all = farewell.pre_run_gaps == 0 && farewell.beyond.is_empty();
         let all = if is_all { "it all" } else { "what was captured" };
-        let back = format!("To take {all} back: {belay} rollback {snapshot}   what it did: {belay} log");
+        let did = if farewell.unrecorded.is_none() { format!("   what it did: {belay} log") } else { String::new() };
+        let back = format!("To take {all} back: {belay} rollback {snapshot}{did}");
         ui.say(format_args!("{dim}{}{dim:#}", prose(&back, INDENT)));
     }
     Ok(())

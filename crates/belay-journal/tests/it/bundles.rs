@@ -77,3 +77,17 @@ fn another_key_is_noticed() {
     .unwrap();
     assert_eq!(head.key().unwrap(), key().public());
 }
+
+#[test]
+fn nothing_hides_in_the_first_line_in_line_ends_or_in_bytes_that_are_no_text() {
+    let text = whole();
+    let told = text.replacen("\"format\":", "\"note\":\"approved\",\"format\":", 1);
+    assert!(!verify(&told).is_good());
+    assert!(!verify(&format!(" {text}")).is_good());
+    assert!(!verify(&text.replace('\n', "\r\n")).is_good());
+    assert!(!verify(&format!("{text}\n")).is_good());
+    assert!(!verify(text.trim_end()).is_good());
+    let mut bytes = text.into_bytes();
+    bytes.extend(b"\xff\xfe\n");
+    assert!(!verify_bundle(&mut &bytes[..], None).unwrap().is_good());
+}

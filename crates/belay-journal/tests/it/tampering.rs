@@ -136,3 +136,29 @@ fn lines_of_commands_are_held_against_the_events() {
     let cut = with(&|text| text.lines().take(1).map(|line| format!("{line}\n")).collect());
     assert_eq!(first(&cut), ("exec.jsonl", None, Damage::Truncated));
 }
+
+#[test]
+fn a_yes_that_is_another_number_is_found() {
+    for column in ["exact = 2", "dir = 7"] {
+        let verdict = tamper(&format!("UPDATE fs_events SET {column} WHERE id = 3"));
+        assert_eq!(first(&verdict), ("fs_events", Some(6), Damage::Changed), "{column}");
+    }
+}
+
+#[test]
+fn lines_that_are_gone_as_a_whole_are_found() {
+    let dir = record();
+    fs::remove_file(dir.path().join("exec.jsonl")).unwrap();
+    assert_eq!(first(&verify(dir.path())), ("exec.jsonl", None, Damage::Removed));
+}
+
+#[test]
+fn the_table_in_which_sqlite_counts_is_looked_at() {
+    for sql in [
+        "UPDATE sqlite_sequence SET seq = 99 WHERE name = 'fs_events'",
+        "DELETE FROM sqlite_sequence WHERE name = 'exec_events'",
+        "INSERT INTO sqlite_sequence VALUES ('hidden', 'text')",
+    ] {
+        assert_eq!(first(&tamper(sql)), ("sqlite_sequence", None, Damage::Changed), "{sql}");
+    }
+}

@@ -59,6 +59,13 @@ impl Workspace<'_> {
         Ok(runs)
     }
 
+    /// The runs that went on in that time and whose records cannot be read.
+    pub(crate) fn unread_in(&self, span: Span) -> Result<Vec<String>> {
+        let is_unread =
+            |run: &RunRecord| run.started_at.is_some() && Reader::open(&self.home.run_dir(&run.id)).is_err();
+        Ok(self.runs_in(span)?.into_iter().filter(is_unread).map(|run| run.id).collect())
+    }
+
     /// Who touched the path in that time, oldest first.
     pub(crate) fn touches_of(&self, path: &[u8], span: Span) -> Result<Vec<Touch>> {
         let mut touches = self.touches(span, &|reader| reader.changes_of(path))?;
@@ -78,7 +85,7 @@ impl Workspace<'_> {
     fn touches(&self, span: Span, read: &dyn Fn(&Reader) -> belay_journal::Result<Vec<Change>>) -> Result<Vec<Told>> {
         let mut told = Vec::new();
         for run in self.runs_in(span)? {
-            // A run without a record, or with one that cannot be read, has nothing to tell; `belay audit` says why.
+            // A run without a record, or with one that cannot be read, has nothing to tell; [`Workspace::unread_in`] names it.
             let Ok(reader) = Reader::open(&self.home.run_dir(&run.id)) else { continue };
             let changes = read(&reader)?;
             let changes: Vec<Change> = changes.into_iter().filter(|change| span.has(change.at)).collect();

@@ -88,9 +88,17 @@ pub(super) struct Captures {
 }
 
 impl Captures {
-    /// Puts a snapshot on the list; one of the same kind that waits already is made good by the newer.
-    pub(super) fn ask(&mut self, ask: Ask) {
-        self.queue.retain(|waiting| waiting.kind != ask.kind || waiting.before != ask.before);
+    /// Puts a snapshot on the list; one of the same kind that waits already is made good by the newer, which goes where that
+    /// was to go, too.
+    pub(super) fn ask(&mut self, mut ask: Ask) {
+        self.queue.retain(|waiting| {
+            let is_made_good = waiting.kind == ask.kind && waiting.before == ask.before;
+            if is_made_good {
+                ask.pooled |= waiting.pooled;
+                ask.command = ask.command.or(waiting.command);
+            }
+            !is_made_good
+        });
         match ask.before {
             true => self.queue.push_front(ask),
             false => self.queue.push_back(ask),
@@ -180,9 +188,10 @@ impl Captures {
     }
 }
 
-/// Whether a snapshot of an unchanged workspace would tell nothing.
+/// Whether a snapshot of an unchanged workspace would tell nothing. One for the ring was asked for because something changed
+/// since the last in there, whichever other snapshots have it.
 fn is_optional(ask: &Ask) -> bool {
-    matches!(ask.kind, Kind::Auto | Kind::Idle | Kind::Tool)
+    !ask.pooled && matches!(ask.kind, Kind::Auto | Kind::Idle | Kind::Tool)
 }
 
 impl Job {
@@ -249,6 +258,19 @@ mod tests {
         assert_eq!(captures.next(None).map(|job| job.ask.command), Some(Some(2)));
         assert!(captures.next(None).is_none());
         assert!(captures.is_busy());
+    }
+
+    #[test]
+    fn what_belongs_into_the_ring_gets_there_whatever_is_asked_for_besides() {
+        let interval = || Ask { pooled: true, ..Ask::new(Kind::Auto, None, "interval") };
+        for asks in [[interval(), ask(Kind::Auto, 3)], [ask(Kind::Auto, 3), interval()]] {
+            let mut captures = Captures::default();
+            asks.into_iter().for_each(|ask| captures.ask(ask));
+            let job = captures.next(None).expect("something was asked for");
+            assert_eq!((job.ask.pooled, job.ask.command), (true, Some(3)));
+            captures.is_busy = false;
+            assert!(captures.next(None).is_none(), "the same moment is not captured twice");
+        }
     }
 
     #[test]

@@ -12,6 +12,9 @@ use crate::record::{Cause, Kind, Origin, Snapshot};
 use crate::snapshot::SnapshotRequest;
 use crate::workspace::{Work, Workspace};
 
+/// Why a run ended whose controller died, as its journal has it, too.
+pub(crate) const CONTROLLER_LOST: &str = "controller lost";
+
 /// A run that ended without anybody seeing it.
 #[derive(Clone, Debug)]
 pub struct LostRun {
@@ -37,7 +40,30 @@ impl Workspace<'_> {
         let held = self.home().disk().lock(&lock, LockMode::Exclusive, false).map_err(Error::disk("lock", &lock))?;
         let Some(_held) = held else { return Ok(Vec::new()) };
         let open = self.home().open_runs(self.id())?;
-        Ok(open.into_iter().filter(is_lost).map(|run| self.recover_run(run, work)).collect())
+        let lost = open.into_iter().filter(is_lost).filter(|run| self.end_as_recorded(run).is_none());
+        Ok(lost.map(|run| self.recover_run(run, work)).collect())
+    }
+
+    /// Takes down how a run ended whose controller died between the end of its journal and that of its record.
+    fn end_as_recorded(&self, run: &RunRecord) -> Option<()> {
+        let journal = self.home().journal(run).ok()?;
+        let (at, ended) = journal.ended().ok()??;
+        if ended.because.as_deref() == Some(CONTROLLER_LOST) || !journal.head().ok()?.closed {
+            return None;
+        }
+        let snapshots = journal.snapshots().ok()?;
+        let last = snapshots.iter().rev().find(|one| one.taken.kind == Kind::Final.name());
+        let mut run = RunRecord {
+            state: if run.started_at.is_some() { RunState::Ended } else { RunState::Failed },
+            ended_at: Some(at.timestamp()),
+            ended: ended.ended,
+            because: ended.because,
+            final_snapshot: last.and_then(|one| one.taken.snapshot.clone()),
+            ..run.clone()
+        };
+        self.count_recorded(&mut run);
+        let disk = self.home().disk();
+        run.save(disk, true).and_then(|()| run.unmark(disk)).ok()
     }
 
     fn recover_run(&self, mut run: RunRecord, work: Work<'_>) -> LostRun {
@@ -46,7 +72,7 @@ impl Workspace<'_> {
         let (mut failed, mut known) = (None, Vec::new());
         run.state = if run.started_at.is_some() { RunState::Lost } else { RunState::Failed };
         run.ended_at = Some(now);
-        run.because = Some("controller lost".to_owned());
+        run.because = Some(CONTROLLER_LOST.to_owned());
         let put_aside = self.put_aside_after(&run);
         known.extend(put_aside.iter().map(|why| {
             let degraded = Degraded { layer: "jail".into(), why: why.clone() };
@@ -112,8 +138,11 @@ impl Workspace<'_> {
         if !dir.join("session.db").exists() {
             return Ok(());
         }
-        belay_journal::recover_with(&dir, self.home().signing_key()?, At::from(now), known)?;
-        Ok(())
+        match belay_journal::recover_with(&dir, self.home().signing_key()?, At::from(now), known) {
+            // It was killed before it had begun one.
+            Err(belay_journal::Error::Missing(_)) if run.state == RunState::Failed => Ok(()),
+            closed => Ok(closed.map(drop)?),
+        }
     }
 }
 

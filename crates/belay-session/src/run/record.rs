@@ -215,7 +215,8 @@ impl RunRecord {
     pub(crate) fn read(disk: &dyn Disk, id: &str) -> Result<RunRecord> {
         let name = record_name(id);
         let bytes = disk.read(&name).map_err(Error::disk("read", &name))?;
-        serde_json::from_slice(&bytes).map_err(|_| Error::TooNew { name })
+        let record = serde_json::from_slice::<RunRecord>(&bytes).ok().filter(|record| record.id == id);
+        record.ok_or(Error::NoRecord { name })
     }
 
     /// Makes the directory of a run that is about to begin, which need not survive a loss of power before its record does:
@@ -307,6 +308,20 @@ impl Home {
         Ok(runs)
     }
 
+    /// Runs that are there and whose descriptions cannot be read.
+    pub fn unreadable_runs(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path().join("runs")).into_iter().flatten().flatten();
+        let ids = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let is_damaged = |id: &String| match RunRecord::read(self.disk(), id) {
+            // One that is about to begin has none yet, and one that is being removed has none any more.
+            Err(Error::Disk { source, .. }) => source.kind() != std::io::ErrorKind::NotFound,
+            read => read.is_err(),
+        };
+        let mut damaged: Vec<String> = ids.filter(|id| id.starts_with("run_")).filter(is_damaged).collect();
+        damaged.sort();
+        damaged
+    }
+
     /// The runs of a workspace that were not over when they last wrote, oldest first.
     pub fn open_runs(&self, workspace: &str) -> Result<Vec<RunRecord>> {
         let dir = marks(workspace);
@@ -338,6 +353,9 @@ impl Home {
         }
         runs.retain(|run| is_beginning(name, "run_", &run.id));
         match runs.len() {
+            0 if self.unreadable_runs().iter().any(|id| id == name) => {
+                Err(RunRecord::read(self.disk(), name).err().unwrap_or_else(|| unknown(name)))
+            }
             0 => Err(unknown(name)),
             1 => Ok(runs.remove(0)),
             _ => {

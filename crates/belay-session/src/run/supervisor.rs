@@ -626,7 +626,8 @@ impl<'w> Supervisor<'w> {
         let ended = RunEnded { ended: self.record.ended, because: self.record.because.clone(), root: self.last_root() };
         self.happened(vec![self.event(What::RunEnded(ended))]);
         let recorded = self.journal.take().map(|journal| journal.finish()).transpose();
-        let unrecorded = recorded.err().map(|error| chain(&error.into()));
+        let removed = || (!self.has_record()).then(|| "it was removed while the run went on".to_owned());
+        let unrecorded = recorded.err().map(|error| chain(&error.into())).or_else(removed);
         self.record.totals = self.tally.totals;
         self.count_kept_apart();
         let saved = match self.has_record() {

@@ -89,13 +89,15 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
 
 fn verify(context: &Context<'_>, what: Option<&str>) -> Result<ExitCode> {
     let home = context.home()?;
-    let file = what.map(Path::new).filter(|path| path.is_file());
+    // What somebody called a file in the workspace does not stand in for a run of that name.
+    let is_run = |name: &str| !name.contains('/') && past::find(context, &home, Some(name)).is_ok();
+    let file = what.filter(|name| Path::new(name).is_file() && !is_run(name)).map(Path::new);
     let verdict = match file {
         Some(path) => home.verify_bundle(path).map_err(|error| match error {
             Error::Journal(JournalError::Form(_)) => {
                 Failure::new(Kind::Usage, format!("{} is no audit bundle", view::path(path)))
                     .untouched()
-                    .hint("`belay audit export RUN > FILE` makes one")
+                    .hint("`belay audit export RUN FILE` makes one")
             }
             error => error.into(),
         })?,

@@ -93,6 +93,10 @@ fn who(interval: &Interval) -> String {
                 brought.filter(|_| kind == RewindKind::Pick).map(|what| format!(" ({})", printable(what.as_bytes())));
             format!("belay {}{}", kind.command(), what.unwrap_or_default())
         }
+        (_, true, None) if !interval.unread.is_empty() => {
+            let runs: Vec<String> = interval.unread.iter().map(|run| printable(run.as_bytes())).collect();
+            format!("nobody can tell whom: the record of {} cannot be read", runs.join(" and "))
+        }
         (_, true, None) => touch::OUTSIDE.to_owned(),
         _ => touch::many(&interval.touches),
     }
@@ -133,6 +137,7 @@ fn interval_json(interval: &Interval) -> Value {
         "after": interval.after.as_ref().map(|snapshot| &snapshot.id),
         "until": interval.until.as_ref().map(|snapshot| &snapshot.id),
         "rewound": interval.rewound.map(|kind| kind.name()),
+        "unread": interval.unread,
         "by": interval.touches.iter().rev().map(touch::to_json).collect::<Vec<_>>(),
     })
 }

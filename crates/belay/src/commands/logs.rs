@@ -1,12 +1,14 @@
 //! `belay logs`: what the terminal of a run showed.
 
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use anstream::ColorChoice;
+use serde_json::Map;
 
 use crate::context::Context;
 use crate::error::{Failure, Result};
@@ -54,19 +56,22 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         return Err(Failure::not_found(format!("{} has no log: its output went where you sent it", record.id))
             .hint("a run has a terminal of its own when it is started on one, or with --detach"));
     }
-    let mut out = Shown { out: context.ui.out(), json: context.ui.json, line: Vec::new() };
-    let mut writer = Sieve { raw: args.raw, state: State::Plain };
-    copy(&path.with_extension("log.1"), 0, &mut writer, &mut out)?;
-    let mut at = copy(&path, 0, &mut writer, &mut out)?;
+    // Colours are taken out of what goes into a pipe, but not of the very bytes.
+    let out = if args.raw { Out::plain(ColorChoice::Always) } else { context.ui.out() };
+    let mut out = Shown { out, json: context.ui.json, line: Vec::new() };
+    let mut sieve = Sieve::new(args.raw);
+    let (older, mut newer) = (path.with_extension("log.1"), Growing::new(&path));
+    Growing::new(&older).copy(&mut sieve, &mut out)?;
+    newer.copy(&mut sieve, &mut out)?;
     while args.follow && home.run(&record.id)?.is_live() {
         out.flush()?;
         std::thread::sleep(LOOK_EVERY);
-        if path.metadata().is_ok_and(|meta| meta.len() < at) {
-            at = 0;
-        }
-        at = copy(&path, at, &mut writer, &mut out)?;
+        newer.copy(&mut sieve, &mut out)?;
     }
-    copy(&path, at, &mut writer, &mut out)?;
+    newer.copy(&mut sieve, &mut out)?;
+    if !context.ui.json {
+        sieve.end(&mut out)?;
+    }
     out.finish()?;
     Ok(ExitCode::SUCCESS)
 }
@@ -84,7 +89,7 @@ impl Shown {
         let line = std::mem::take(&mut self.line);
         let mut object = Map::new();
         put_path(&mut object, "line", line.strip_suffix(b"\r").unwrap_or(&line));
-        writeln!(self.out, "{}", Value::from(object))
+        self.out.put_json(&object)
     }
 
     fn finish(mut self) -> Result<()> {
@@ -114,31 +119,65 @@ impl Write for Shown {
     }
 }
 
-fn copy(path: &Path, from: u64, sieve: &mut Sieve, out: &mut impl Write) -> Result<u64> {
-    let mut file = match File::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(from),
-        other => other.map_err(|error| Failure::system("cannot read the log", &error))?,
-    };
-    let mut at = file.seek(SeekFrom::Start(from)).map_err(|error| Failure::system("cannot read the log", &error))?;
+/// A log that may grow, and is moved away when it is full.
+struct Growing<'a> {
+    path: &'a Path,
+    file: Option<File>,
+}
+
+impl Growing<'_> {
+    fn new(path: &Path) -> Growing<'_> {
+        Growing { path, file: None }
+    }
+
+    /// Passes on what is new.
+    fn copy(&mut self, sieve: &mut Sieve, out: &mut impl Write) -> Result<()> {
+        let cannot = |error: io::Error| Failure::system("cannot read the log", &error);
+        loop {
+            let mut file = match self.file.take().map_or_else(|| File::open(self.path), Ok) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                other => other.map_err(cannot)?,
+            };
+            let number = |meta: Metadata| (meta.dev(), meta.ino());
+            let (own, named) = (file.metadata().map(number), self.path.metadata().map(number));
+            // Looked at before it is read to its end: nobody writes to one that was moved away.
+            drain(&mut file, sieve, out)?;
+            match named {
+                Ok(named) if named != own.map_err(cannot)? => {}
+                _ => {
+                    self.file = Some(file);
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+fn drain(file: &mut File, sieve: &mut Sieve, out: &mut impl Write) -> Result<()> {
     let mut buffer = vec![0; 64 << 10];
     loop {
         let length = file.read(&mut buffer).map_err(|error| Failure::system("cannot read the log", &error))?;
         if length == 0 {
-            return Ok(at);
+            return Ok(());
         }
-        at += length as u64;
         sieve.pass(&buffer[..length], out)?;
     }
 }
 
-/// Lets text and line ends through, and colours; not what could move the cursor or speak to the terminal.
+/// Lets text and line ends through, and colours; not what could move the cursor, speak to the terminal or turn text around.
+///
+/// No order swallows the end of a line, so that one without an end hides the rest of its line and nothing else.
 struct Sieve {
     raw: bool,
     state: State,
+    /// Whether colours were let through and not taken back.
+    is_coloured: bool,
 }
 
 enum State {
     Plain,
+    /// A character of which only the first bytes are known.
+    Character(Vec<u8>),
     Escape,
     Control(Vec<u8>),
     /// A text for the terminal, until its end.
@@ -147,6 +186,10 @@ enum State {
 }
 
 impl Sieve {
+    fn new(raw: bool) -> Sieve {
+        Sieve { raw, state: State::Plain, is_coloured: false }
+    }
+
     fn pass(&mut self, bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
         if self.raw {
             return out.write_all(bytes);
@@ -156,29 +199,39 @@ impl Sieve {
         out.write_all(&kept)
     }
 
+    /// Takes colours back that the run left on, so that they do not spread to what is shown next.
+    fn end(&mut self, out: &mut impl Write) -> io::Result<()> {
+        if std::mem::take(&mut self.is_coloured) { out.write_all(b"\x1b[0m") } else { Ok(()) }
+    }
+
     fn step(&mut self, byte: u8, kept: &mut Vec<u8>) {
         const SEQUENCE_MAX: usize = 64;
         self.state = match std::mem::replace(&mut self.state, State::Plain) {
+            State::Character(begun) => return self.go_on(begun, byte, kept),
+            _ if byte == b'\n' => {
+                kept.push(byte);
+                State::Plain
+            }
             State::Plain => match byte {
                 0x1b => State::Escape,
-                b'\n' | b'\t' => {
+                b'\t' | 0x20..=0x7e => {
                     kept.push(byte);
                     State::Plain
                 }
-                0..0x20 | 0x7f => State::Plain,
-                _ => {
-                    kept.push(byte);
-                    State::Plain
-                }
+                0x80.. => return self.go_on(Vec::new(), byte, kept),
+                _ => State::Plain,
             },
             State::Escape => match byte {
                 b'[' => State::Control(Vec::new()),
                 b']' | b'P' | b'X' | b'^' | b'_' => State::Text,
+                // It has further bytes, as that which chooses a set of characters.
+                0x20..=0x2f => State::Escape,
                 _ => State::Plain,
             },
             State::Control(mut seen) => match byte {
                 0x40..=0x7e => {
                     if byte == b'm' {
+                        self.is_coloured = !matches!(&seen[..], b"" | b"0");
                         kept.extend_from_slice(b"\x1b[");
                         kept.extend_from_slice(&seen);
                         kept.push(b'm');
@@ -200,6 +253,31 @@ impl Sieve {
             State::TextEscape => State::Plain,
         };
     }
+
+    /// Takes in another byte of a character; whole, it is shown unless it is an order or turns the text around.
+    fn go_on(&mut self, mut begun: Vec<u8>, byte: u8, kept: &mut Vec<u8>) {
+        begun.push(byte);
+        match std::str::from_utf8(&begun) {
+            Ok(text) => {
+                if !text.contains(is_order) {
+                    kept.extend_from_slice(&begun);
+                }
+            }
+            Err(error) if error.error_len().is_none() => self.state = State::Character(begun),
+            Err(_) => {
+                kept.extend_from_slice("\u{fffd}".as_bytes());
+                // What does not belong to it stands for itself.
+                if begun.len() > 1 {
+                    self.step(byte, kept);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a character is an order to the terminal, or turns the text around it.
+fn is_order(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -207,8 +285,12 @@ mod tests {
     use super::*;
 
     fn sieved(bytes: &[u8]) -> String {
-        let mut out = Vec::new();
-        Sieve { raw: false, state: State::Plain }.pass(bytes, &mut out).expect("a vector takes everything");
+        let (mut out, mut sieve) = (Vec::new(), Sieve::new(false));
+        // Byte by byte, as a file that grows may be read.
+        for byte in bytes {
+            sieve.pass(&[*byte], &mut out).expect("a vector takes everything");
+        }
+        sieve.end(&mut out).expect("a vector takes everything");
         String::from_utf8(out).expect("text stays text")
     }
 
@@ -217,5 +299,41 @@ mod tests {
         assert_eq!(sieved(b"a\r\n\x1b[31mred\x1b[0m"), "a\n\x1b[31mred\x1b[0m");
         assert_eq!(sieved(b"\x1b]0;title\x07x\x1b]52;c;ZXZpbA==\x1b\\y"), "xy");
         assert_eq!(sieved(b"\x1b[2J\x1b[10;5Hx\x1b[?1049h\x08"), "x");
+        assert_eq!(sieved(b"\x1b[32mok\x1b(B\x1b[m done"), "\x1b[32mok\x1b[m done");
+    }
+
+    #[test]
+    fn orders_of_one_character_and_bytes_that_are_no_text_do_not_come_through() {
+        assert_eq!(sieved("a\u{9b}2Jb\u{9d}0;t\u{9c}c\u{202e}d\u{2066}ä €😀".as_bytes()), "a2Jb0;tcdä €😀");
+        assert_eq!(sieved(b"caf\xe9 \x9b2J \xc2x\xe2\x82"), "caf\u{fffd} \u{fffd}2J \u{fffd}x");
+        assert_eq!(sieved(b"\xc3\x1b[2Jx"), "\u{fffd}x");
+    }
+
+    #[test]
+    fn an_order_without_an_end_hides_no_other_line() {
+        assert_eq!(sieved(b"a\x1b]0;hide\nrm -rf\nb"), "a\nrm -rf\nb");
+        assert_eq!(sieved(b"a\x1b[1;\n2\nb\x1b\nc\x1bPq\nd"), "a\n2\nb\nc\nd");
+    }
+
+    #[test]
+    fn what_was_written_before_a_full_log_was_moved_away_is_shown() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, older) = (dir.path().join("console.log"), dir.path().join("console.log.1"));
+        let (mut out, mut sieve) = (Vec::new(), Sieve::new(false));
+        std::fs::write(&path, "one ").unwrap();
+        let mut log = Growing::new(&path);
+        log.copy(&mut sieve, &mut out).unwrap();
+        File::options().append(true).open(&path).unwrap().write_all(b"two ").unwrap();
+        std::fs::rename(&path, &older).unwrap();
+        log.copy(&mut sieve, &mut out).unwrap();
+        std::fs::write(&path, "three, longer than the one before").unwrap();
+        log.copy(&mut sieve, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "one two three, longer than the one before");
+    }
+
+    #[test]
+    fn colours_end_with_the_log() {
+        assert_eq!(sieved(b"\x1b[8mhidden\n"), "\x1b[8mhidden\n\x1b[0m");
+        assert_eq!(sieved(b"plain\n"), "plain\n");
     }
 }

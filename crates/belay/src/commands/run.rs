@@ -12,7 +12,7 @@ use belay_session::{BackendChoice, Confinement, ConfinementEngine, Reach, suits}
 use belay_session::{
     Farewell, Request, RunClient, RunLimits, RunPlan, RunRecord, Workspace, catch_signals, is_findable,
 };
-use belay_session::{parse_size, parse_span};
+use belay_session::{parse_size, parse_span, shell_word};
 
 use crate::context::Context;
 use crate::error::{Failure, Kind, Result};
@@ -135,6 +135,7 @@ const SIGTERM: i32 = 15;
 
 /// When belay itself fails.
 pub(crate) const BELAY_FAILED: u8 = 125;
+const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
 fn seconds(text: &str) -> Result<u64, String> {
@@ -159,7 +160,11 @@ fn run_or_fail(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let argv: Vec<Vec<u8>> = args.command.iter().map(|word| word.as_bytes().to_vec()).collect();
     let path = std::env::var_os("PATH");
     if !is_findable(&argv[0], path.as_ref().map(|path| path.as_bytes()), &directory) {
-        let name = view::path(args.command[0].as_ref());
+        let name = shell_word(&argv[0]);
+        if argv[0].contains(&b'/') && directory.join(&args.command[0]).is_dir() {
+            context.ui.fail(&Failure::new(Kind::Usage, format!("{name} is a directory and no program")).untouched());
+            return Ok(ExitCode::from(NOT_EXECUTABLE));
+        }
         context.ui.fail(
             &Failure::not_found(format!("{name} cannot be found"))
                 .untouched()

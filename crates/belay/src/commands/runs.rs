@@ -45,6 +45,10 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let here = if args.all { None } else { past::workspace_here(context, &home) };
     let mut runs = home.runs()?;
     runs.retain(|run| here.as_deref().is_none_or(|here| run.workspace == here));
+    for id in home.unreadable_runs() {
+        let id = printable(id.as_bytes());
+        context.ui.warn(format_args!("{id} is not listed: its run.json is damaged, or was written by a newer belay"));
+    }
     let hidden = args.limit.map_or(0, |limit| runs.len().saturating_sub(limit));
     runs.drain(..hidden);
     let mut out = context.ui.paged();

@@ -26,7 +26,8 @@ static STOP: AtomicBool = AtomicBool::new(false);
 
 /// Supervises the run to its end.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
-    let home = context.home()?;
+    // Tracers date what they see by a clock that nobody sets, and everything else of the run must fit to that.
+    let home = context.home()?.steady();
     let channel = args.channel.map(inherited).transpose();
     let channel = channel.map_err(|error| Failure::system("cannot use the connection", &error))?;
     belay_session::on_interrupt(&STOP).map_err(|error| Failure::system("cannot handle signals", &error))?;

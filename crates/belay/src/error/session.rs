@@ -62,7 +62,8 @@ fn kind_of(error: &Error) -> Kind {
         | Error::TimelineDamaged { .. }
         | Error::LostTimeline { .. }
         | Error::Unfreeable { .. }
-        | Error::TooNew { .. } => Kind::Damaged,
+        | Error::TooNew { .. }
+        | Error::NoRecord { .. } => Kind::Damaged,
         Error::Journal(JournalError::Query(_) | JournalError::Form(_)) => Kind::Usage,
         Error::Journal(JournalError::Missing(_)) => Kind::NotFound,
         Error::Journal(JournalError::Row { .. } | JournalError::Schema(_)) => Kind::Damaged,

@@ -51,6 +51,11 @@ impl Out {
 
     /// Writes one JSON document and ends the line.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<()> {
+        self.put_json(value).map_err(Failure::output)
+    }
+
+    /// The same in the middle of other writing.
+    pub(crate) fn put_json(&mut self, value: &impl Serialize) -> io::Result<()> {
         let written = match self.veils {
             true => serde_json::to_value(value).and_then(|mut value| {
                 veil(&mut value);
@@ -58,8 +63,8 @@ impl Out {
             }),
             false => write_json(&mut *self, value),
         };
-        written.map_err(|error| Failure::output(error.into()))?;
-        writeln!(self).map_err(Failure::output)
+        written?;
+        writeln!(self)
     }
 
     /// Flushes, and waits until the pager is closed.

@@ -28,6 +28,11 @@ pub(crate) fn prose(text: &str, indent: usize) -> String {
     }
 }
 
+/// What ends a line on standard error before the line end, while a run's terminal may be in raw mode already.
+pub(crate) fn carriage() -> &'static str {
+    if terminal_size(io::stderr()).is_some() { "\r" } else { "" }
+}
+
 /// The same behind a word that is styled, and so has more characters than columns; without that word.
 pub(crate) fn behind(lead: &str, text: &str, indent: usize) -> String {
     prose(&format!("{lead}{text}"), indent).split_off(lead.len())

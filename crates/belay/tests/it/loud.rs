@@ -313,6 +313,19 @@ fn the_ring_of_a_run_wraps_and_its_counts_stay_right() {
 }
 
 #[test]
+fn a_change_fills_the_ring_although_the_snapshot_after_its_command_has_it_already() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let settings = "snapshots.auto_interval = 2\nsnapshots.triggers.disable_idle = true\n";
+    std::fs::write(world.workspace.home().join("config.toml"), settings).unwrap();
+    let ran = run(&mut world, "sh -c 'echo b > b; exit'; sleep 4.5");
+    assert_eq!(ran.code, 0, "{ran}");
+    let mut number = |sql: &str| world.ok(&["sql", "@latest", sql, "--csv"]).lines().skip(1).collect::<String>();
+    assert_eq!(number("SELECT count(*) FROM snapshot_events WHERE slot >= 0"), "1");
+    assert_eq!(number("SELECT count(*) FROM snapshot_events WHERE kind = 'auto' AND slot < 0 AND command > 0"), "1");
+}
+
+#[test]
 fn a_run_that_falls_idle_takes_one_snapshot_until_it_moves_again() {
     let mut world = World::new();
     world.workspace.file("a", "a");

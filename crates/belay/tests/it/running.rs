@@ -56,6 +56,37 @@ fn the_exit_code_is_the_commands() {
 }
 
 #[test]
+fn what_is_there_and_no_program_is_told_from_what_is_not_there() {
+    let mut world = World::new();
+    world.workspace.file("dir/a", "a");
+    let ran = world.belay(&["run", "--isolation", "none", "--", "./dir"]);
+    assert_eq!(ran.code, 126, "{ran}");
+    assert!(ran.stderr.contains("./dir is a directory"), "{ran}");
+    let ran = world.belay(&["run", "--isolation", "none", "--", ""]);
+    assert_eq!(ran.code, 127, "{ran}");
+    assert!(ran.stderr.contains("'' cannot be found"), "{ran}");
+}
+
+#[test]
+fn a_run_that_cannot_begin_because_it_is_asked_for_inside_of_one_fails_as_belay_does() {
+    if !crate::jailed::has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["run", "--isolation", "jail", "-q", "--", "sh", "-c", "belay run -- true; echo $?"]);
+    assert_eq!(ran.stdout.trim(), "125", "{ran}");
+}
+
+#[test]
+fn what_is_said_into_a_file_has_plain_lines() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let ran = world.belay(&["run", "--isolation", "none", "--", "true"]);
+    assert!(ran.stderr.contains("NOT CONFINED") && !ran.stderr.contains('\r'), "{ran}");
+}
+
+#[test]
 fn an_unknown_option_is_no_command() {
     let mut world = World::new();
     world.workspace.file("a", "a");
