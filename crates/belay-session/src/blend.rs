@@ -6,11 +6,12 @@
 //! adoption is merged as well. Where changes meet, the present stays and the other version is put beside it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use belay_event as event;
 use belay_store::{
-    Captured, Change, Clash, Conflict, Edit, Entry, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy, Opaque,
-    Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged, merge,
+    Captured, Change, Clash, Conflict, Edit, Entry, Hash, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy,
+    Node, ObjectKind, Opaque, Ousted, Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged, merge,
 };
 
 use crate::error::{Error, Result};
@@ -80,13 +81,14 @@ pub(crate) struct Meant<'a> {
     pub(crate) is_meant: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) is_doubtful: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) is_removed: &'a dyn Fn(&[u8]) -> bool,
+    pub(crate) ousted: &'a [Ousted],
     pub(crate) suffix: &'a str,
 }
 
 impl<'a> Meant<'a> {
     /// Nobody else had a hand in it.
     fn wholly(is_meant: &'a dyn Fn(&[u8]) -> bool, suffix: &'a str) -> Meant<'a> {
-        Meant { is_meant, is_doubtful: &|_| false, is_removed: &|_| false, suffix }
+        Meant { is_meant, is_doubtful: &|_| false, is_removed: &|_| false, ousted: &[], suffix }
     }
 }
 
@@ -294,6 +296,7 @@ impl Workspace<'_> {
             is_meant: meant.is_meant,
             is_doubtful: meant.is_doubtful,
             is_removed: meant.is_removed,
+            ousted: meant.ousted,
             suffix: meant.suffix.as_bytes(),
         };
         let mut merged = merge(&trees, &inverse)?;
@@ -312,9 +315,24 @@ impl Workspace<'_> {
         theirs: &Manifest,
         request: &SnapshotRequest,
     ) -> Result<(Snapshot, Manifest)> {
+        self.plant_with(merged, ours, theirs, request, None)
+    }
+
+    /// The same, with directories that what comes is made of and that only memory has.
+    pub(crate) fn plant_with(
+        &self,
+        merged: &Merged,
+        ours: &Manifest,
+        theirs: &Manifest,
+        request: &SnapshotRequest,
+        unwritten: Option<&HashMap<Hash, Arc<Node>>>,
+    ) -> Result<(Snapshot, Manifest)> {
         let store = self.home.store();
         let batch = store.begin()?;
         let mut worker = batch.worker();
+        for node in unwritten.into_iter().flat_map(HashMap::values) {
+            worker.put(ObjectKind::Tree, &node.encode())?;
+        }
         let (key, manifest) = graft(store, &mut worker, ours, theirs, &merged.edits)?;
         worker.done()?;
         // Until it is listed, gc is held off.
