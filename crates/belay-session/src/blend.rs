@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use belay_event as event;
 use belay_store::{
-    Captured, Change, Clash, Conflict, Edit, Entry, Hash, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy,
-    Node, ObjectKind, Opaque, Ousted, Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged, merge,
+    Captured, Carried, Change, Clash, Conflict, Edit, Entry, Hash, Inverse, Kind as EntryKind, Manifest, Merged,
+    MtimePolicy, Node, ObjectKind, Opaque, Ousted, Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged,
+    merge,
 };
 
 use crate::error::{Error, Result};
@@ -213,7 +214,7 @@ impl Workspace<'_> {
         let theirs = self.tree(&draft.incoming.theirs)?;
         let batch = store.begin()?;
         let mut worker = batch.worker();
-        let (_, wanted) = graft(store, &mut worker, &draft.now.manifest, theirs.manifest(), &edits)?;
+        let (_, wanted) = graft(store, &mut worker, &draft.now.manifest, theirs.manifest(), &edits, &Carried::new())?;
         worker.done()?;
         // Until the merged tree is listed, gc is held off.
         let (_, _guard) = batch.finish()?;
@@ -315,25 +316,26 @@ impl Workspace<'_> {
         theirs: &Manifest,
         request: &SnapshotRequest,
     ) -> Result<(Snapshot, Manifest)> {
-        self.plant_with(merged, ours, theirs, request, None)
+        self.plant_moved(merged, ours, theirs, request, &HashMap::new(), &Carried::new())
     }
 
-    /// The same, with directories that what comes is made of and that only memory has.
-    pub(crate) fn plant_with(
+    /// The same, with directories that what comes is made of and that only memory has, and with what is only moved.
+    pub(crate) fn plant_moved(
         &self,
         merged: &Merged,
         ours: &Manifest,
         theirs: &Manifest,
         request: &SnapshotRequest,
-        unwritten: Option<&HashMap<Hash, Arc<Node>>>,
+        unwritten: &HashMap<Hash, Arc<Node>>,
+        carried: &Carried,
     ) -> Result<(Snapshot, Manifest)> {
         let store = self.home.store();
         let batch = store.begin()?;
         let mut worker = batch.worker();
-        for node in unwritten.into_iter().flat_map(HashMap::values) {
+        for node in unwritten.values() {
             worker.put(ObjectKind::Tree, &node.encode())?;
         }
-        let (key, manifest) = graft(store, &mut worker, ours, theirs, &merged.edits)?;
+        let (key, manifest) = graft(store, &mut worker, ours, theirs, &merged.edits, carried)?;
         worker.done()?;
         // Until it is listed, gc is held off.
         let (grown, _guard) = batch.finish()?;

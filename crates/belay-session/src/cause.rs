@@ -4,6 +4,7 @@
 //! rollback like any other: planned, announced, resumed after a crash, and taken back by `belay undo`. What cannot be
 //! told apart is a conflict: the present stays, and the version before the step is put beside it.
 
+mod evidence;
 mod moves;
 mod places;
 mod step;
@@ -106,9 +107,13 @@ impl Workspace<'_> {
         }
         let safety = self.name_safety(captured, &format!("before undoing {}", step.info.what))?;
         tell(Stage::Captured(&safety));
-        let unwritten = placed.as_ref().and_then(|placed| placed.before.unwritten());
-        let (target, manifest) =
-            self.plant_with(&merged, now.manifest(), before.manifest(), &without(&step), unwritten)?;
+        let (target, manifest) = match &placed {
+            Some(placed) => {
+                let (ours, theirs, unwritten) = (now.manifest(), before.manifest(), placed.before.unwritten());
+                self.plant_moved(&merged, ours, theirs, &without(&step), unwritten, &placed.carried)?
+            }
+            None => self.plant(&merged, now.manifest(), before.manifest(), &without(&step))?,
+        };
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
         let aim = Aim { kind: RewindKind::Revert, target, manifest, paths: paths_of(&merged.edits), mtime };
         let plan = self.plan_between(now.manifest(), &aim.manifest, &aim.paths, &self.guard())?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use belay_store::{
     Captured, Change, Content, Coverage, Entry, Hash, Kind, Links, Manifest, Moved, Node, Preview, Scope, Segment,
@@ -66,10 +66,11 @@ impl Tree {
     }
 
     /// The directories of the tree that only memory has.
-    pub(crate) fn unwritten(&self) -> Option<&HashMap<Hash, Arc<Node>>> {
+    pub(crate) fn unwritten(&self) -> &HashMap<Hash, Arc<Node>> {
+        static NONE: LazyLock<HashMap<Hash, Arc<Node>>> = LazyLock::new(HashMap::new);
         match &self.source {
-            Source::Moved(elsewhere) => Some(&elsewhere.moved.nodes),
-            _ => None,
+            Source::Moved(elsewhere) => &elsewhere.moved.nodes,
+            _ => &NONE,
         }
     }
 

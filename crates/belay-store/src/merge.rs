@@ -9,7 +9,7 @@ mod draft;
 mod graft;
 
 pub use content::merge_lines;
-pub use graft::graft;
+pub use graft::{Carried, graft};
 
 use crate::diff::Change;
 use crate::error::Result;

@@ -67,13 +67,15 @@ impl<'a> Moving<'a> {
         Ok(())
     }
 
-    /// Moves what is at `from` as far as `mask` has it there too, and hands the moved paths to `each` by their old and new
-    /// names; what else is in a directory stays where it is. `false` if something is at `to`, or in the way there.
+    /// Moves what is at `from` as far as `mask` has it there too or `also` says so, and hands the moved paths to `each` by
+    /// their old and new names; what else is in a directory stays where it is. `false` if something is at `to`, or in the
+    /// way there.
     pub fn part(
         &mut self,
         from: &[u8],
         to: &[u8],
         mask: &mut Moving<'_>,
+        also: &dyn Fn(&[u8]) -> bool,
         each: &mut dyn FnMut(Vec<u8>, Vec<u8>),
     ) -> Result<bool> {
         if !self.can_hold(to)? || self.find(to)?.is_some() {
@@ -82,7 +84,7 @@ impl<'a> Moving<'a> {
         let mask_view = mask.view;
         let Some(other) = mask.find(from)? else { return Ok(true) };
         let Some(branch) = self.take(from)? else { return Ok(true) };
-        let (stays, goes) = split(self.view, branch, mask_view, other)?;
+        let (stays, goes) = split(self.view, branch, mask_view, Some(other), from, also)?;
         if let Some(goes) = goes {
             name_all(self.view, &goes, from.to_vec(), to.to_vec(), each)?;
             self.put(to, goes)?;
@@ -199,27 +201,36 @@ impl Branch {
     }
 }
 
-/// What stays of a branch and what goes: as far as the mask has the same, and of the same type.
+/// What stays of a branch and what goes: as far as the mask has the same, and of the same type, or it goes as well.
 fn split(
     view: View<'_>,
     mut branch: Branch,
     mask_view: View<'_>,
-    mask: &mut Branch,
+    mask: Option<&mut Branch>,
+    path: &[u8],
+    also: &dyn Fn(&[u8]) -> bool,
 ) -> Result<(Option<Branch>, Option<Branch>)> {
+    let is_other = |mask: &Branch| branch.entry.kind.file_type() != mask.entry.kind.file_type();
     // Nobody knows what is in that which was not captured.
-    if branch.entry.is_opaque() || branch.entry.kind.file_type() != mask.entry.kind.file_type() {
+    if branch.entry.is_opaque() || mask.as_deref().is_some_and(is_other) {
         return Ok((Some(branch), None));
     }
-    let is_whole = branch.inside.is_none() && mask.inside.is_none() && branch.entry.kind == mask.entry.kind;
+    let is_same = |mask: &Branch| mask.inside.is_none() && branch.entry.kind == mask.entry.kind;
+    let is_whole = branch.inside.is_none() && mask.as_deref().is_some_and(is_same);
     if is_whole || branch.open(view)?.is_none() {
         return Ok((None, Some(branch)));
     }
     let (mut stay, mut go) = (BTreeMap::new(), BTreeMap::new());
-    let Some(others) = mask.open(mask_view)? else { return Ok((Some(branch), None)) };
+    let mut others = match mask {
+        Some(mask) => mask.open(mask_view)?,
+        None => None,
+    };
     for (name, inner) in branch.inside.take().unwrap_or_default() {
-        let (stays, goes) = match others.get_mut(&name) {
-            Some(other) => split(view, inner, mask_view, other)?,
-            None => (Some(inner), None),
+        let path = [path, b"/", &name].concat();
+        let other = others.as_mut().and_then(|others| others.get_mut(&name));
+        let (stays, goes) = match other.is_some() || also(&path) {
+            true => split(view, inner, mask_view, other, &path, also)?,
+            false => (Some(inner), None),
         };
         stay.extend(stays.map(|branch| (name.clone(), branch)));
         go.extend(goes.map(|branch| (name, branch)));
@@ -315,14 +326,16 @@ mod tests {
     fn only_what_the_mask_has_goes() {
         let garden = Garden::new();
         let (_, mask) = garden.plant(&files(&[("d/e/f", "2"), ("d/g", "3")]));
-        let (_, tree) = garden.plant(&files(&[("d/e/f", "changed"), ("d/e/new", "n"), ("d/g", "3"), ("t", "")]));
+        let (_, tree) =
+            garden.plant(&files(&[("d/e/also", ""), ("d/e/f", "changed"), ("d/e/new", "n"), ("d/g", "3"), ("t", "")]));
         let mut other = Moving::new(View::stored(&garden.store), &mask.root);
         let mut pairs = Vec::new();
         let found = after(&garden, &tree, |moving| {
-            assert!(!moving.part(b"d", b"t", &mut other, &mut |_, _| {}).unwrap(), "something is there");
-            assert!(moving.part(b"d", b"s/d", &mut other, &mut |from, to| pairs.push((from, to))).unwrap());
+            assert!(!moving.part(b"d", b"t", &mut other, &|_| false, &mut |_, _| {}).unwrap(), "something is there");
+            let also = |path: &[u8]| path == b"d/e/also";
+            assert!(moving.part(b"d", b"s/d", &mut other, &also, &mut |from, to| pairs.push((from, to))).unwrap());
         });
-        assert_eq!(found, ["d/e/new", "s/d/e/f", "s/d/g", "t"]);
+        assert_eq!(found, ["d/e/new", "s/d/e/also", "s/d/e/f", "s/d/g", "t"]);
         assert!(pairs.contains(&(b"d/e/f".to_vec(), b"s/d/e/f".to_vec())));
         assert!(!pairs.iter().any(|(from, _)| from == b"d/e/new"));
     }

@@ -23,8 +23,9 @@ struct Spot {
     maker: Option<Maker>,
     /// Something else was moved to where it was.
     is_ousted: bool,
-    /// Something was done to it.
-    is_used: bool,
+    /// The first deed that was done to it.
+    first: Option<usize>,
+    is_deleted: bool,
 }
 
 /// Who made something that was not there before.
@@ -65,7 +66,8 @@ pub(super) struct Known<'a> {
 }
 
 /// Follows the moves. Where one leads to nothing and something is where it began, it was taken back since, of which no
-/// event tells: such deeds are added. If nothing is there either, what was moved is gone, and the move is not followed.
+/// event tells: such deeds are added. If nothing is there either, and nobody is known to have removed it, the move is not
+/// followed.
 pub(super) fn trace(deeds: &mut Vec<Deed>, known: &Known<'_>) -> Result<Traced> {
     let mut plain = HashSet::new();
     loop {
@@ -79,9 +81,10 @@ pub(super) fn trace(deeds: &mut Vec<Deed>, known: &Known<'_>) -> Result<Traced> 
             }
             let there = beneath(&traced.path(last.from.0), &last.from.1);
             let is_free = traced.at(&last.from).is_none_or(|other| traced.spots[other].is_unused());
-            match is_free && !deeds[last.deed].is_return && (known.is_there)(&there)? {
-                true => returned.push((last.deed, Deed::back(here, there, deeds[last.deed].change.dir))),
-                false => drop(doubted.insert(last.deed)),
+            if is_free && !deeds[last.deed].is_return && (known.is_there)(&there)? {
+                returned.push((last.deed, Deed::back(here, there, deeds[last.deed].change.dir)));
+            } else if !traced.is_deleted(spot) {
+                doubted.insert(last.deed);
             }
         }
         if doubted.is_empty() && returned.is_empty() {
@@ -108,7 +111,10 @@ fn trace_but(deeds: &[Deed], plain: &HashSet<usize>, known: &Known<'_>) -> Resul
             _ => None,
         };
         traced.sides.push((spot, arrives.filter(|other| *other != spot)));
-        [Some(spot), arrives].into_iter().flatten().for_each(|spot| traced.spots[spot].is_used = true);
+        for spot in [Some(spot), arrives].into_iter().flatten() {
+            traced.spots[spot].first.get_or_insert(at);
+            traced.spots[spot].is_deleted = deed.change.action == Action::Deleted;
+        }
         if let Some(other) = arrives.filter(|other| *other != spot)
             && !plain.contains(&at)
             && traced.is_move(deed, spot, other, known)?
@@ -138,12 +144,21 @@ fn trace_but(deeds: &[Deed], plain: &HashSet<usize>, known: &Known<'_>) -> Resul
 
 impl Spot {
     fn new(dir: usize, name: &[u8], origin: Option<Vec<u8>>) -> Spot {
-        Spot { dir, name: name.to_vec(), inside: HashMap::new(), origin, maker: None, is_ousted: false, is_used: false }
+        Spot {
+            dir,
+            name: name.to_vec(),
+            inside: HashMap::new(),
+            origin,
+            maker: None,
+            is_ousted: false,
+            first: None,
+            is_deleted: false,
+        }
     }
 
     /// Whether no deed is known to have put anything there.
     fn is_unused(&self) -> bool {
-        self.maker.is_none() && self.inside.is_empty() && !self.is_used
+        self.maker.is_none() && self.inside.is_empty() && self.first.is_none()
     }
 
     fn place(&self) -> (usize, Vec<u8>) {
@@ -184,6 +199,28 @@ impl Traced {
         self.sides[deed]
     }
 
+    /// Whether it, or a directory that it lies in, is known to be removed.
+    pub(super) fn is_deleted(&self, spot: usize) -> bool {
+        self.above(spot).any(|here| self.spots[here].is_deleted)
+    }
+
+    /// Everything in it that something was done to before the deed.
+    pub(super) fn older_inside(&self, spot: usize, deed: usize) -> Vec<usize> {
+        let (mut open, mut found) = (self.inside(spot), Vec::new());
+        while let Some(inner) = open.pop() {
+            open.extend(self.inside(inner));
+            if self.spots[inner].first.is_some_and(|first| first < deed) {
+                found.push(inner);
+            }
+        }
+        found
+    }
+
+    /// It and the directories that it lies in.
+    fn above(&self, spot: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(spot), |here| Some(self.spots[*here].dir).filter(|_| *here != ROOT))
+    }
+
     pub(super) fn is_ousted(&self, spot: usize) -> bool {
         self.spots[spot].is_ousted
     }
@@ -203,8 +240,7 @@ impl Traced {
     }
 
     pub(super) fn lies_within(&self, spot: usize, dir: usize) -> bool {
-        let above = |here: &usize| Some(self.spots[*here].dir).filter(|_| *here != ROOT);
-        std::iter::successors(Some(spot), above).any(|here| here == dir)
+        self.above(spot).any(|here| here == dir)
     }
 
     pub(super) fn inside(&self, spot: usize) -> Vec<usize> {

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use belay_event::{Action, FileChange, Raw};
-use belay_store::{Clash, Conflict, Entry, Moved, Moving, Ousted, Spared, Store};
+use belay_store::{Carried, Clash, Conflict, Entry, Moved, Moving, Ousted, Spared, Store};
 
 use super::moves::{Known, Move, Traced, beneath, trace};
 use super::touched::Deed;
@@ -33,7 +33,7 @@ pub(super) struct Placed {
     /// The moves that were followed, in order.
     followed: Vec<(Vec<u8>, Vec<u8>)>,
     /// What goes back, by the names of now.
-    carried: HashMap<Vec<u8>, Vec<u8>>,
+    pub(super) carried: Carried,
 }
 
 impl Placed {
@@ -146,7 +146,7 @@ impl<'a> Trees<'a> {
         &mut self,
         back: &[Back],
         traced: &mut Traced,
-        carried: &mut HashMap<Vec<u8>, Vec<u8>>,
+        carried: &mut Carried,
         more: &mut Vec<(usize, Action, bool)>,
     ) -> Result<bool> {
         let going: HashSet<usize> = back.iter().map(|one| one.spot).collect();
@@ -157,16 +157,19 @@ impl<'a> Trees<'a> {
         let mut lay_at: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
         for at in last_first {
             let (spot, from, to) = (back[at].spot, traced.path(back[at].spot), parked(at));
-            let aside = self.set_aside(traced, spot, &going)?;
+            let aside = self.set_aside(traced, &back[at], &going)?;
+            let older = traced.older_inside(spot, traced.moves[back[at].first].deed);
+            let older: HashSet<Vec<u8>> = older.into_iter().map(|inner| traced.path(inner)).collect();
+            let also = |path: &[u8]| older.contains(path);
             if let Some(base) = &mut self.base {
-                base.part(&from, &to, &mut self.theirs, &mut |_, _| {})?;
+                base.part(&from, &to, &mut self.theirs, &also, &mut |_, _| {})?;
             }
-            self.ours.part(&from, &to, &mut self.theirs, &mut |from, to| {
+            self.ours.part(&from, &to, &mut self.theirs, &also, &mut |from, to| {
                 // What is taken out of a directory that was taken away before lay there only in between.
                 let lay = lay_at.remove(&from).unwrap_or(from);
                 lay_at.insert(to, lay);
             })?;
-            self.leave(traced, spot, &from)?;
+            self.leave(traced, spot, &also)?;
             self.theirs.rename(&from, &to)?;
             let root = traced.find(b"");
             traced.set(spot, (root, to));
@@ -211,14 +214,15 @@ impl<'a> Trees<'a> {
         [Some(&mut self.theirs), self.base.as_mut(), Some(&mut self.ours)].into_iter().flatten()
     }
 
-    /// Takes what others moved into a directory out of it, so that it does not go with the directory.
+    /// Takes what others moved into a directory since the step moved that out of it, so that it does not go with the directory.
     fn set_aside(
         &mut self,
         traced: &mut Traced,
-        spot: usize,
+        back: &Back,
         going: &HashSet<usize>,
     ) -> Result<Vec<(usize, Vec<u8>, Vec<u8>)>> {
-        let last: HashMap<usize, &Move> = traced.moves.iter().map(|one| (one.spot, one)).collect();
+        let (spot, since) = (back.spot, &traced.moves[back.first..]);
+        let last: HashMap<usize, &Move> = since.iter().map(|one| (one.spot, one)).collect();
         let came = |one: &&Move| !going.contains(&one.spot) && !traced.is_ousted(one.spot);
         let is_inside = |one: &Move| {
             let (is_in, was_in) = (traced.lies_within(one.spot, spot), traced.lies_within(one.from.0, spot));
@@ -246,13 +250,14 @@ impl<'a> Trees<'a> {
     }
 
     /// Has what others put into a directory stay where it is when the directory goes.
-    fn leave(&mut self, traced: &mut Traced, spot: usize, path: &[u8]) -> Result<()> {
+    fn leave(&mut self, traced: &mut Traced, spot: usize, also: &dyn Fn(&[u8]) -> bool) -> Result<()> {
         let mut open: Vec<usize> = traced.inside(spot);
         let mut left = Vec::new();
         while let Some(inner) = open.pop() {
-            match self.theirs.entry(&traced.path(inner))? {
-                Some(_) => open.extend(traced.inside(inner)),
-                None => left.push((inner, traced.path(inner))),
+            let path = traced.path(inner);
+            match also(&path) || self.theirs.entry(&path)?.is_some() {
+                true => open.extend(traced.inside(inner)),
+                false => left.push((inner, path)),
             }
         }
         if left.is_empty() {
@@ -263,7 +268,6 @@ impl<'a> Trees<'a> {
         traced.set(spot, (root, b"\0".to_vec()));
         for (inner, old) in left {
             let (dir, name) = split(&old);
-            debug_assert!(old.starts_with(path));
             let dir = traced.find(dir);
             traced.set(inner, (dir, name.to_vec()));
         }
@@ -275,7 +279,8 @@ impl<'a> Trees<'a> {
 struct Back {
     spot: usize,
     to: (usize, Vec<u8>),
-    /// The last of the step's moves of it.
+    /// The first and the last of the step's moves of it.
+    first: usize,
     last: usize,
 }
 
@@ -302,7 +307,7 @@ fn going_back(deeds: &[Deed], traced: &Traced, known: &Known<'_>, conflicts: &mu
             () if !was_there || is_moved_on || traced.is_ousted(to.0) || traced.lies_within(to.0, spot) => {
                 stays.push(spot)
             }
-            () => back.push(Back { spot, to, last: moves[moves.len() - 1] }),
+            () => back.push(Back { spot, to, first: moves[first], last: moves[moves.len() - 1] }),
         }
     }
     // Its old name must be free, or become so.
@@ -323,11 +328,15 @@ fn going_back(deeds: &[Deed], traced: &Traced, known: &Known<'_>, conflicts: &mu
             None => break,
         }
     }
-    let mut paths: Vec<Vec<u8>> = stays.into_iter().map(|spot| traced.path(spot)).collect();
+    let mut paths = Vec::new();
+    for path in stays.into_iter().map(|spot| traced.path(spot)) {
+        if (known.is_there)(&path)? {
+            paths.push(path);
+        }
+    }
     paths.sort();
     conflicts.extend(paths.into_iter().map(|path| Conflict { path, clash: Clash::MovedOn, beside: None }));
-    let first = |spot: usize| traced.moves.iter().position(|one| one.spot == spot && is_mine(one));
-    back.sort_by_key(|one| first(one.spot));
+    back.sort_by_key(|one| one.first);
     Ok(back)
 }
 

@@ -1,11 +1,12 @@
 //! Which two states a step lies between, and which paths are its own.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use belay_event::{Action, Actor, At, Ended, Raw};
 use belay_journal::{Change, Command, Reader};
 use jiff::Timestamp;
 
+use super::evidence::{Evidence, is_long_before};
 use super::touched::{Deed, LATE_NANOS, Lifetime, family, is_unknown};
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Snapshot};
@@ -113,7 +114,16 @@ impl Workspace<'_> {
         };
         let early = newest_by(command.at).filter(|early| early.number < late.number && !is_shared(early));
         let before = early.unwrap_or(late);
-        let after = timeline.snapshots().iter().find(|snapshot| spans.begun(snapshot) >= last).cloned();
+        let own: BTreeMap<&Raw, &Change> = mine().map(|change| (&change.change.path, change)).collect();
+        let evidence = Evidence::of(self, &commands, self.whole_tree(before)?);
+        let mut after = None;
+        for snapshot in timeline.snapshots().iter().filter(|snapshot| spans.begun(snapshot) >= last) {
+            after = Some(snapshot.clone());
+            let is_whole = matches!(snapshot.kind, Kind::Final | Kind::Safety);
+            if is_whole || is_long_before(last, spans.begun(snapshot)) || evidence.is_in(own.values(), snapshot)? {
+                break;
+            }
+        }
         // What happened while one of the two was taken may be in it or not, and so counts as between them.
         let (from, until) = (spans.begun(before), after.as_ref().map(|after| spans.done(after)));
         // The kernel named the process, but not whether it had become the command already; without a name that is known.
@@ -129,7 +139,12 @@ impl Workspace<'_> {
             let others = !mine || is_unsure(change.change.by);
             Deed { at: change.at, change: change.change.clone(), mine, others, vanished, late, is_return: false }
         };
-        let deeds = changes.iter().filter(|change| change.at > from).map(deed).collect();
+        let mut deeds = Vec::new();
+        for change in &changes {
+            if change.at > from || (!is_long_before(change.at, from) && !evidence.is_before(change)?) {
+                deeds.push(deed(change));
+            }
+        }
         let account = Some(Account::new(&spans, before, after.as_ref(), false, deeds));
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");

@@ -584,3 +584,45 @@ fn what_one_command_made_or_moved_and_another_moved_on_stays_and_is_listed() {
     assert_eq!(["c", "f/in"].map(|path| bed.text(path)), ["a", "in"]);
     assert!(["a", "d", "kept"].iter().all(|path| !bed.ws.join(path).exists()));
 }
+
+/// Writes a file that was last changed long ago.
+fn old_file(bed: &Bed, path: &str, text: &str) {
+    bed.ws.file(path, text);
+    let file = std::fs::File::options().write(true).open(bed.ws.join(path)).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
+}
+
+#[test]
+fn a_snapshot_that_was_not_told_in_time_is_not_taken_for_what_the_command_left() {
+    let bed = Bed::new();
+    old_file(&bed, "edited", LINES);
+    bed.ws.file("gone", "g");
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "bad");
+    let snapshot = past.snap(Kind::Auto, None);
+    bed.ws.file("edited", "X\n2\n3\n4\n5\n");
+    std::fs::remove_file(bed.ws.join("gone")).unwrap();
+    past.too_late_for(&snapshot, bad, Action::Modified, "edited");
+    past.too_late_for(&snapshot, bad, Action::Deleted, "gone");
+    past.exit(bad);
+    past.snap(Kind::Final, None);
+    assert_eq!(conflicts(&revert(&bed, &command(bad)).conflicts), []);
+    assert_eq!([bed.text("edited"), bed.text("gone")], [LINES, "g"]);
+}
+
+#[test]
+fn what_another_command_did_too_late_for_the_snapshot_before_is_not_taken_back() {
+    let bed = Bed::new();
+    old_file(&bed, "a", LINES);
+    let mut past = Past::new(&bed);
+    let good = past.exec(Some(1), "good");
+    let snapshot = past.snap(Kind::Auto, None);
+    bed.ws.file("a", "X\n2\n3\n4\n5\n");
+    past.too_late_for(&snapshot, good, Action::Modified, "a");
+    past.exit(good);
+    let bad = past.run("bad", &[("a", "X\n2\n3\n4\nfive\n")]);
+    past.snap(Kind::Final, None);
+    let found = conflicts(&revert(&bed, &command(bad)).conflicts);
+    assert_eq!(found[0].1, Clash::Doubtful);
+    assert_eq!(bed.text("a"), "X\n2\n3\n4\nfive\n");
+}

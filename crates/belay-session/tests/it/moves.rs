@@ -337,3 +337,50 @@ fn modes_links_and_empty_directories_go_back_as_they_are() {
         assert!(!bed.ws.join("e").exists());
     });
 }
+
+#[test]
+fn what_lay_in_a_directory_when_the_step_moved_it_goes_back_with_it() {
+    both(|bed, past, snap| {
+        past.run("tee", &[("d/early", "e")]);
+        rename(past, "other", "d/other");
+        snap(past);
+        let moved = rename(past, "d", "e");
+        snap(past);
+        past.run("tee", &[("e/late", "l")]);
+        assert_eq!(paths(&revert(bed, moved).conflicts), []);
+        assert_eq!(["d/early", "d/other", "d/x", "e/late"].map(|path| bed.text(path)), ["e", "o", LINES, "l"]);
+        assert!(["e/early", "e/other", "e/x"].iter().all(|path| !bed.ws.join(path).exists()));
+    });
+}
+
+#[test]
+fn what_was_moved_by_the_step_and_removed_later_stays_removed() {
+    both(|bed, past, snap| {
+        let moved = past.exec(Some(1), "mv");
+        past.rename(moved, "a", "d/a");
+        past.rename(moved, "other", "another");
+        past.exit(moved);
+        snap(past);
+        let gone = past.exec(Some(1), "rm");
+        past.remove(Some(gone), "d/a");
+        past.exit(gone);
+        snap(past);
+        assert_eq!(paths(&revert(bed, moved).conflicts), []);
+        assert!(!bed.ws.join("a").exists() && !bed.ws.join("d/a").exists());
+        assert_eq!(bed.text("other"), "o");
+    });
+}
+
+#[test]
+fn a_file_that_goes_back_is_still_one_with_its_other_names() {
+    both(|bed, past, snap| {
+        std::fs::hard_link(bed.ws.join("a"), bed.ws.join("d/a")).unwrap();
+        past.change(Some(1), Action::Created, "d/a");
+        snap(past);
+        let moved = rename(past, "a", "b");
+        snap(past);
+        assert_eq!(paths(&revert(bed, moved).conflicts), []);
+        let inode = |path: &str| std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(bed.ws.join(path)).unwrap());
+        assert_eq!(inode("a"), inode("d/a"));
+    });
+}

@@ -91,7 +91,7 @@ impl Case<'_> {
         let merged = merge(&trees, &step).unwrap();
         let batch = garden.store.begin().unwrap();
         let mut worker = batch.worker();
-        let (key, grafted) = graft(&garden.store, &mut worker, &ours, &theirs, &merged.edits).unwrap();
+        let (key, grafted) = graft(&garden.store, &mut worker, &ours, &theirs, &merged.edits, &Carried::new()).unwrap();
         worker.done().unwrap();
         batch.finish().unwrap();
         assert_eq!(Manifest::read(&garden.store, &key).unwrap(), grafted);
