@@ -1,11 +1,11 @@
 //! Whether a snapshot holds what the record says was done before it: it is told late of what happens, so that a snapshot
 //! of what is known to have changed may lack what was changed a moment before.
 
-use belay_event::{Action, At};
+use belay_event::{Action, At, Raw};
 use belay_journal::{Change, Command};
-use belay_store::{Entry, Time};
+use belay_store::Time;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::present::Tree;
 use crate::record::Snapshot;
 use crate::workspace::Workspace;
@@ -36,9 +36,7 @@ impl<'a> Evidence<'a> {
     pub(super) fn is_in<'c>(&self, changes: impl Iterator<Item = &'c &'c Change>, snapshot: &Snapshot) -> Result<bool> {
         let tree = self.workspace.whole_tree(snapshot)?;
         for change in changes {
-            let before = self.workspace.entry(&self.before, change.change.path.bytes())?;
-            let is_other = |entry: &Entry| !before.as_ref().is_some_and(|before| before.same_identity(entry));
-            if !self.shows(&tree, change, &is_other)? {
+            if !self.shows(&tree, change, true)? {
                 return Ok(false);
             }
         }
@@ -47,18 +45,24 @@ impl<'a> Evidence<'a> {
 
     /// Whether the change is in the tree before the step.
     pub(super) fn is_before(&self, change: &Change) -> Result<bool> {
-        self.shows(&self.before, change, &|_| false)
+        self.shows(&self.before, change, false)
     }
 
-    fn shows(&self, tree: &Tree, change: &Change, is_other: &dyn Fn(&Entry) -> bool) -> Result<bool> {
-        let entry = |path: &[u8]| self.workspace.entry(tree, path);
-        let there = entry(change.change.path.bytes())?;
-        Ok(match (change.change.action, &change.change.to) {
-            (Action::Renamed, Some(to)) => there.is_none() && entry(to.bytes())?.is_some(),
-            (Action::Deleted | Action::Renamed, _) => there.is_none(),
-            (Action::Created, _) => there.is_some(),
-            _ => there.is_some_and(|entry| is_other(&entry) || self.is_since(change, entry.meta.mtime)),
-        })
+    /// Whether the tree is as the change left it: what is gone is not there, and what came or was changed is of that time,
+    /// or another than before the step.
+    fn shows(&self, tree: &Tree, change: &Change, is_after: bool) -> Result<bool> {
+        let (path, to) = (change.change.path.bytes(), change.change.to.as_ref().map(Raw::bytes));
+        let is_gone = |path: &[u8]| Ok::<bool, Error>(self.workspace.entry(tree, path)?.is_none());
+        let arrived = match (change.change.action, to) {
+            (Action::Renamed, Some(to)) if is_gone(path)? => to,
+            (Action::Renamed, Some(_)) => return Ok(false),
+            (Action::Deleted | Action::Renamed, _) => return is_gone(path),
+            _ => path,
+        };
+        let Some(there) = self.workspace.entry(tree, arrived)? else { return Ok(false) };
+        let before = if is_after { self.workspace.entry(&self.before, arrived)? } else { None };
+        let is_other = is_after && !before.is_some_and(|before| before.same_identity(&there));
+        Ok(is_other || self.is_since(change, there.meta.mtime))
     }
 
     /// Whether the time is one at which whoever made the change was there already.

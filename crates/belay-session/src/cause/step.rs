@@ -145,6 +145,7 @@ impl Workspace<'_> {
                 deeds.push(deed(change));
             }
         }
+        deeds.extend(self.deeds_since(&run)?);
         let account = Some(Account::new(&spans, before, after.as_ref(), false, deeds));
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
@@ -216,8 +217,33 @@ impl Workspace<'_> {
                 is_return: false,
             }
         };
-        let deeds = reader.changes()?.into_iter().filter(|change| change.at > from).map(deed).collect();
+        let mut deeds: Vec<Deed> = reader.changes()?.into_iter().filter(|change| change.at > from).map(deed).collect();
+        if after.is_some()
+            && let Ok(run) = self.home.find_run(Some(run), &|_| true)
+        {
+            deeds.extend(self.deeds_since(&run)?);
+        }
         Ok(Some(Account::new(&spans, before, after, true, deeds)))
+    }
+}
+
+impl Workspace<'_> {
+    /// What runs did that began when this one was over, as far as they moved something.
+    fn deeds_since(&self, run: &RunRecord) -> Result<Vec<Deed>> {
+        let Some(ended) = run.ended_at else { return Ok(Vec::new()) };
+        let is_later = |other: &RunRecord| other.workspace == self.id && other.created_at >= ended;
+        let mut deeds = Vec::new();
+        for (nth, other) in self.home.runs()?.into_iter().filter(is_later).enumerate() {
+            // Nobody can be told apart by a record that is gone or damaged, and what it lacks is not guessed.
+            let Ok(changes) = Reader::open(&self.home.run_dir(&other.id)).and_then(|reader| reader.changes()) else {
+                continue;
+            };
+            if !changes.iter().any(|change| change.change.to.is_some()) {
+                continue;
+            }
+            deeds.extend(changes.into_iter().map(|change| Deed::since(change, nth as u64 + 1)));
+        }
+        Ok(deeds)
     }
 }
 

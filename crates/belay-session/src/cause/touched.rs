@@ -30,6 +30,15 @@ impl Deed {
         Deed { at, change, mine: true, others: false, vanished: false, late: false, is_return: false }
     }
 
+    /// Something that a later run did, whose commands have other numbers than those of this one.
+    pub(super) fn since(told: Change, nth: u64) -> Deed {
+        let Change { at, mut change, .. } = told;
+        if let Some(number) = change.by.as_mut().and_then(|by| by.command.as_mut()) {
+            *number |= nth << 32;
+        }
+        Deed { at, change, mine: false, others: true, vanished: false, late: true, is_return: false }
+    }
+
     /// Something that was moved and is where it was again.
     pub(super) fn back(from: Vec<u8>, to: Vec<u8>, dir: bool) -> Deed {
         let (path, to) = (Raw::from(from), Some(Raw::from(to)));

@@ -596,33 +596,44 @@ fn old_file(bed: &Bed, path: &str, text: &str) {
 fn a_snapshot_that_was_not_told_in_time_is_not_taken_for_what_the_command_left() {
     let bed = Bed::new();
     old_file(&bed, "edited", LINES);
+    old_file(&bed, "saved", LINES);
     bed.ws.file("gone", "g");
     let mut past = Past::new(&bed);
     let bad = past.exec(Some(1), "bad");
     let snapshot = past.snap(Kind::Auto, None);
     bed.ws.file("edited", "X\n2\n3\n4\n5\n");
     std::fs::remove_file(bed.ws.join("gone")).unwrap();
-    past.too_late_for(&snapshot, bad, Action::Modified, "edited");
-    past.too_late_for(&snapshot, bad, Action::Deleted, "gone");
+    bed.ws.file("saved", "X\n2\n3\n4\n5\n");
+    past.too_late_for(&snapshot, bad, Action::Modified, "edited", None);
+    past.too_late_for(&snapshot, bad, Action::Created, "sedX", None);
+    past.too_late_for(&snapshot, bad, Action::Renamed, "sedX", Some("saved"));
+    past.too_late_for(&snapshot, bad, Action::Deleted, "gone", None);
     past.exit(bad);
     past.snap(Kind::Final, None);
     assert_eq!(conflicts(&revert(&bed, &command(bad)).conflicts), []);
-    assert_eq!([bed.text("edited"), bed.text("gone")], [LINES, "g"]);
+    assert_eq!([bed.text("edited"), bed.text("saved"), bed.text("gone")], [LINES, LINES, "g"]);
 }
 
 #[test]
 fn what_another_command_did_too_late_for_the_snapshot_before_is_not_taken_back() {
     let bed = Bed::new();
-    old_file(&bed, "a", LINES);
+    for path in ["a", "b"] {
+        old_file(&bed, path, LINES);
+    }
     let mut past = Past::new(&bed);
     let good = past.exec(Some(1), "good");
     let snapshot = past.snap(Kind::Auto, None);
-    bed.ws.file("a", "X\n2\n3\n4\n5\n");
-    past.too_late_for(&snapshot, good, Action::Modified, "a");
+    for path in ["a", "b"] {
+        bed.ws.file(path, "X\n2\n3\n4\n5\n");
+    }
+    past.too_late_for(&snapshot, good, Action::Modified, "a", None);
+    past.too_late_for(&snapshot, good, Action::Created, "sedX", None);
+    past.too_late_for(&snapshot, good, Action::Renamed, "sedX", Some("b"));
     past.exit(good);
-    let bad = past.run("bad", &[("a", "X\n2\n3\n4\nfive\n")]);
+    let both = "X\n2\n3\n4\nfive\n";
+    let bad = past.run("bad", &[("a", both), ("b", both)]);
     past.snap(Kind::Final, None);
     let found = conflicts(&revert(&bed, &command(bad)).conflicts);
-    assert_eq!(found[0].1, Clash::Doubtful);
-    assert_eq!(bed.text("a"), "X\n2\n3\n4\nfive\n");
+    assert_eq!(found.iter().map(|one| one.1).collect::<Vec<_>>(), [Clash::Doubtful; 2]);
+    assert_eq!([bed.text("a"), bed.text("b")], [both, both]);
 }
