@@ -173,7 +173,7 @@ impl<'a> Trees<'a> {
             self.theirs.rename(&from, &to)?;
             let root = traced.find(b"");
             traced.set(spot, (root, to));
-            for (inner, parked, path) in aside {
+            for Aside { spot: inner, parked, path } in aside {
                 for tree in self.each() {
                     tree.rename(&parked, &path)?;
                 }
@@ -215,12 +215,7 @@ impl<'a> Trees<'a> {
     }
 
     /// Takes what others moved into a directory since the step moved that out of it, so that it does not go with the directory.
-    fn set_aside(
-        &mut self,
-        traced: &mut Traced,
-        back: &Back,
-        going: &HashSet<usize>,
-    ) -> Result<Vec<(usize, Vec<u8>, Vec<u8>)>> {
+    fn set_aside(&mut self, traced: &mut Traced, back: &Back, going: &HashSet<usize>) -> Result<Vec<Aside>> {
         let (spot, since) = (back.spot, &traced.moves[back.first..]);
         let last: HashMap<usize, &Move> = since.iter().map(|one| (one.spot, one)).collect();
         let came = |one: &&Move| !going.contains(&one.spot) && !traced.is_ousted(one.spot);
@@ -243,7 +238,7 @@ impl<'a> Trees<'a> {
             }
             let root = traced.find(b"");
             traced.set(inner, (root, parked.clone()));
-            aside.push((inner, parked, path));
+            aside.push(Aside { spot: inner, parked, path });
         }
         aside.reverse();
         Ok(aside)
@@ -273,6 +268,13 @@ impl<'a> Trees<'a> {
         }
         Ok(())
     }
+}
+
+/// Something that lies elsewhere while the directory around it goes.
+struct Aside {
+    spot: usize,
+    parked: Vec<u8>,
+    path: Vec<u8>,
 }
 
 /// Something that the step moved and that goes back.

@@ -383,4 +383,13 @@ fn a_file_that_goes_back_is_still_one_with_its_other_names() {
         let inode = |path: &str| std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(bed.ws.join(path)).unwrap());
         assert_eq!(inode("a"), inode("d/a"));
     });
+    both(|bed, past, snap| {
+        let moved = rename(past, "a", "other");
+        snap(past);
+        std::fs::hard_link(bed.ws.join("other"), bed.ws.join("d/a")).unwrap();
+        past.change(Some(1), Action::Created, "d/a");
+        assert_eq!(paths(&revert(bed, moved).conflicts), []);
+        let inode = |path: &str| std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(bed.ws.join(path)).unwrap());
+        assert_eq!((inode("a"), bed.text("other").as_str()), (inode("d/a"), "o"));
+    });
 }
