@@ -6,11 +6,13 @@
 //! adoption is merged as well. Where changes meet, the present stays and the other version is put beside it.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use belay_event as event;
 use belay_store::{
-    Captured, Change, Clash, Conflict, Edit, Entry, Inverse, Kind as EntryKind, Manifest, Merged, MtimePolicy,
-    OnDamage, Opaque, Scope, Side, Sides, Store, Trees, View, diff, graft, is_privileged, merge,
+    Captured, Carried, Change, Clash, Conflict, Edit, Entry, Hash, Inverse, Kind as EntryKind, Manifest, Merged,
+    MtimePolicy, Node, ObjectKind, OnDamage, Opaque, Ousted, Scope, Side, Sides, Store, Trees, View, diff, graft,
+    is_privileged, merge,
 };
 
 use crate::error::{Error, Result};
@@ -80,13 +82,14 @@ pub(crate) struct Meant<'a> {
     pub(crate) is_meant: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) is_doubtful: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) is_removed: &'a dyn Fn(&[u8]) -> bool,
+    pub(crate) ousted: &'a [Ousted],
     pub(crate) suffix: &'a str,
 }
 
 impl<'a> Meant<'a> {
     /// Nobody else had a hand in it.
     fn wholly(is_meant: &'a dyn Fn(&[u8]) -> bool, suffix: &'a str) -> Meant<'a> {
-        Meant { is_meant, is_doubtful: &|_| false, is_removed: &|_| false, suffix }
+        Meant { is_meant, is_doubtful: &|_| false, is_removed: &|_| false, ousted: &[], suffix }
     }
 }
 
@@ -211,7 +214,7 @@ impl Workspace<'_> {
         let theirs = self.tree(&draft.incoming.theirs)?;
         let batch = store.begin()?;
         let mut worker = batch.worker();
-        let (_, wanted) = graft(store, &mut worker, &draft.now.manifest, theirs.manifest(), &edits)?;
+        let (_, wanted) = graft(store, &mut worker, &draft.now.manifest, theirs.manifest(), &edits, &Carried::new())?;
         worker.done()?;
         // Until the merged tree is listed, gc is held off.
         let (_, _guard) = batch.finish()?;
@@ -301,6 +304,7 @@ impl Workspace<'_> {
             is_meant: meant.is_meant,
             is_doubtful: meant.is_doubtful,
             is_removed: meant.is_removed,
+            ousted: meant.ousted,
             suffix: meant.suffix.as_bytes(),
         };
         let mut merged = merge(&trees, &inverse)?;
@@ -319,10 +323,26 @@ impl Workspace<'_> {
         theirs: &Manifest,
         request: &SnapshotRequest,
     ) -> Result<(Snapshot, Manifest)> {
+        self.plant_moved(merged, ours, theirs, request, &HashMap::new(), &Carried::new())
+    }
+
+    /// The same, with directories that what comes is made of and that only memory has, and with what is only moved.
+    pub(crate) fn plant_moved(
+        &self,
+        merged: &Merged,
+        ours: &Manifest,
+        theirs: &Manifest,
+        request: &SnapshotRequest,
+        unwritten: &HashMap<Hash, Arc<Node>>,
+        carried: &Carried,
+    ) -> Result<(Snapshot, Manifest)> {
         let store = self.home.store();
         let batch = store.begin()?;
         let mut worker = batch.worker();
-        let (key, manifest) = graft(store, &mut worker, ours, theirs, &merged.edits)?;
+        for node in unwritten.values() {
+            worker.put(ObjectKind::Tree, &node.encode())?;
+        }
+        let (key, manifest) = graft(store, &mut worker, ours, theirs, &merged.edits, carried)?;
         worker.done()?;
         // Until it is listed, gc is held off.
         let (grown, _guard) = batch.finish()?;

@@ -4,14 +4,17 @@
 //! rollback like any other: planned, announced, resumed after a crash, and taken back by `belay undo`. What cannot be
 //! told apart is a conflict: the present stays, and the version before the step is put beside it.
 
+mod evidence;
+mod moves;
+mod places;
 mod step;
 mod touched;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use belay_store::{
     Applied, Change, Clash, Conflict, Edit, Entry, Faults, Kind as EntryKind, Left, Merged, MtimePolicy, OnDamage,
-    Scope, Spared,
+    Ousted, Scope, Spared,
 };
 
 use crate::blend::{Meant, change_of, paths_of, weigh};
@@ -22,8 +25,10 @@ use crate::rollback::{Aim, Outcome, Recovered, Stage, usual_mtime};
 use crate::snapshot::{Look, SnapshotRequest};
 use crate::workspace::{Work, Workspace};
 
-use step::{Step, tops};
+use places::{Around, Placed};
+use step::{Account, Step, tops};
 pub use step::{StepInfo, StepName};
+use touched::{Deed, Touched, removed};
 
 /// What to take back, and how.
 #[derive(Clone, Debug)]
@@ -56,13 +61,19 @@ pub struct Reverted {
     pub outcome: Option<Outcome>,
 }
 
+/// What is to be done, and the trees with everything where it is to be, if something was moved.
+struct Inverted {
+    merged: Merged,
+    placed: Option<Placed>,
+}
+
 impl Workspace<'_> {
     /// What taking back the step would do; nothing is written.
     pub fn plan_revert(&self, request: &RevertRequest, work: Work<'_>) -> Result<RevertPlan> {
-        let mut step = self.step(&request.step)?;
+        let step = self.step(&request.step)?;
         let before = self.whole_tree(&step.info.before)?;
         let now = self.look(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
-        let merged = self.inverse(&mut step, &before, &now)?;
+        let Inverted { merged, .. } = self.inverse(&step, &before, &now)?;
         let mut changes: Vec<Change> = merged.edits.into_iter().map(change_of).collect();
         weigh(&mut changes);
         Ok(RevertPlan { step: step.info, changes, conflicts: merged.conflicts })
@@ -84,19 +95,25 @@ impl Workspace<'_> {
     ) -> Result<Reverted> {
         let _lock = self.lock_rollback()?.ok_or(Error::RollbackBusy)?;
         let recovered = self.recover_locked(work)?;
-        let mut step = self.step(&request.step)?;
+        let step = self.step(&request.step)?;
         let before = self.whole_tree(&step.info.before)?;
         let still = self.hold_still()?;
         tell(Stage::Capturing);
         let captured = self.capture(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
         let now = Tree::stored(captured.manifest.clone());
-        let merged = self.inverse(&mut step, &before, &now)?;
+        let Inverted { merged, placed } = self.inverse(&step, &before, &now)?;
         if merged.edits.is_empty() {
             return Ok(Reverted { step: step.info, conflicts: merged.conflicts, outcome: None });
         }
         let safety = self.name_safety(captured, &format!("before undoing {}", step.info.what))?;
         tell(Stage::Captured(&safety));
-        let (target, manifest) = self.plant(&merged, now.manifest(), before.manifest(), &without(&step))?;
+        let (target, manifest) = match &placed {
+            Some(placed) => {
+                let (ours, theirs, unwritten) = (now.manifest(), before.manifest(), placed.before.unwritten());
+                self.plant_moved(&merged, ours, theirs, &without(&step), unwritten, &placed.carried)?
+            }
+            None => self.plant(&merged, now.manifest(), before.manifest(), &without(&step))?,
+        };
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
         let aim = Aim {
             kind: RewindKind::Revert,
@@ -127,32 +144,77 @@ impl Workspace<'_> {
     }
 
     /// What is to be done to `now` so that the step was never made.
-    fn inverse(&self, step: &mut Step, before: &Tree, now: &Tree) -> Result<Merged> {
+    fn inverse(&self, step: &Step, before: &Tree, now: &Tree) -> Result<Inverted> {
         let after = step.info.after.as_ref().map(|after| self.whole_tree(after)).transpose()?;
-        // Whoever asks is told nothing of what he is kept from, and no copy of it is put beside it.
-        let trees = [after.as_ref().unwrap_or(now), now, before];
-        let groups = trees.map(|tree| tree.links(self.home.store()).map(|links| links.groups));
+        let groups = [after.as_ref().unwrap_or(now), now, before]
+            .map(|tree| tree.links(self.home.store()).map(|links| links.groups));
         let [after_links, links, before_links] = groups;
-        let (after_links, links, before_links) = (after_links?, links?, before_links?);
-        let spared = self.guard().spared().with_names_of(&[&after_links, &links, &before_links]);
-        for names in [&after_links, &links, &before_links].into_iter().flatten() {
-            step.touched.join(names);
+        let mut groups = [after_links?, links?, before_links?];
+        // Whoever asks is told nothing of what he is kept from, and no copy of it is put beside it.
+        let spared = self.guard().spared().with_names_of(&[&groups[0], &groups[1], &groups[2]]);
+        let around = Around { before, after: after.as_ref(), now };
+        let placed = match &step.account {
+            Some(account) => self.place(account, &around, &spared)?,
+            None => None,
+        };
+        let mut merged = match &placed {
+            Some(placed) => {
+                groups = [
+                    placed.names(std::mem::take(&mut groups[0]), after.is_none()),
+                    groups[1].clone(),
+                    groups[2].clone(),
+                ];
+                groups[1] = placed.names(std::mem::take(&mut groups[1]), true);
+                groups[2] = placed.names(std::mem::take(&mut groups[2]), false);
+                let around = Around { before: &placed.before, after: placed.after.as_ref(), now: &placed.now };
+                self.merged_around(step, &placed.deeds, &placed.ousted, &around, &groups, &spared)?
+            }
+            None => {
+                let deeds = step.account.as_ref().map_or(&[][..], |account| &account.deeds);
+                self.merged_around(step, deeds, &[], &around, &groups, &spared)?
+            }
+        };
+        if let Some(placed) = &placed {
+            self.as_of(&mut merged, now, &placed.now)?;
+            let told = placed.conflicts.iter().filter(|conflict| !spared.lies_within(&conflict.path));
+            merged.conflicts.extend(told.cloned());
         }
-        let step = &*step;
+        Ok(Inverted { merged, placed })
+    }
+
+    /// Merges the way back from after the step to before it into what is there.
+    fn merged_around(
+        &self,
+        step: &Step,
+        deeds: &[Deed],
+        ousted: &[Ousted],
+        around: &Around<'_>,
+        groups: &[Vec<Vec<Vec<u8>>>; 3],
+        spared: &Spared,
+    ) -> Result<Merged> {
+        let Around { before, after, now } = *around;
+        let account = step.account.as_ref();
+        let mut touched = account.map_or(Touched::All, |account| Touched::by(deeds, account.has_rest));
+        groups.iter().flatten().for_each(|names| touched.join(names));
+        let is_command = account.is_some_and(|account: &Account| !account.has_rest);
+        let removed = if is_command { removed(deeds) } else { Vec::new() };
+        let ousted: Vec<Ousted> = ousted.iter().filter(|one| !spared.lies_within(&one.path)).cloned().collect();
         let meant = Meant {
-            is_meant: &|path| step.touched.is_meant(path) && !spared.contains(path),
-            is_doubtful: &|path| step.touched.is_doubtful(path),
-            is_removed: &|path| step.removed.iter().any(|removed| removed == path),
+            is_meant: &|path| touched.is_meant(path) && !spared.contains(path),
+            is_doubtful: &|path| touched.is_doubtful(path),
+            is_removed: &|path| removed.iter().any(|removed| removed == path),
+            ousted: &ousted,
             suffix: &step.info.suffix,
         };
-        let mut merged = self.merged(trees, &meant)?;
-        self.keep_together(&mut merged, now, &links, &spared)?;
-        for path in step.removed.iter().filter(|path| !spared.contains(path)) {
+        let mut merged = self.merged([after.unwrap_or(now), now, before], &meant)?;
+        self.keep_together(&mut merged, now, &groups[1], spared)?;
+        for path in removed.iter().filter(|path| !spared.contains(path)) {
             if self.entry(before, path)?.is_none() && self.entry(now, path)?.is_none() {
                 merged.conflicts.push(Conflict { path: path.clone(), clash: Clash::Unseen, beside: None });
             }
         }
-        let unclaimed = step.unclaimed.iter().filter(|path| !spared.contains(path)).map(Vec::as_slice);
+        let unclaimed = deeds.iter().filter(|deed| deed.vanished).map(|deed| deed.change.path.bytes());
+        let unclaimed = unclaimed.filter(|path| !spared.contains(path));
         let stays = self.still_gone(unclaimed.collect(), &merged, before, now)?;
         merged.conflicts.extend(stays.into_iter().map(|path| Conflict { path, clash: Clash::Doubtful, beside: None }));
         // A directory that is put beside another has all that was in it.
@@ -163,6 +225,37 @@ impl Workspace<'_> {
             }
         }
         Ok(merged)
+    }
+
+    /// Has the edits begin with what is there, and not with what would be there once everything is in its place.
+    fn as_of(&self, merged: &mut Merged, now: &Tree, placed: &Tree) -> Result<()> {
+        let mut edits: BTreeMap<Vec<u8>, Edit> = BTreeMap::new();
+        let algorithm = self.home.store().algorithm();
+        for change in self.changes(now, placed, &Scope::default())? {
+            if change.what().is_nothing() || change.opaque {
+                continue;
+            }
+            let Change { path, before, mut after, .. } = change;
+            if let Some(Entry { kind: kind @ EntryKind::Dir { .. }, .. }) = &mut after {
+                *kind = EntryKind::empty_dir(algorithm);
+            }
+            edits.insert(path.clone(), Edit { path, before, after, bytes: None });
+        }
+        for mut edit in std::mem::take(&mut merged.edits) {
+            edit.before = self.entry(now, &edit.path)?;
+            let there = self.entry(placed, &edit.path)?.map(|entry| entry.kind);
+            if let Some(after) = edit.after.as_mut().filter(|after| Some(&after.kind) == there.as_ref())
+                && matches!(after.kind, EntryKind::Dir { .. })
+            {
+                after.kind = match &edit.before {
+                    Some(Entry { kind: kind @ EntryKind::Dir { .. }, .. }) => kind.clone(),
+                    _ => EntryKind::empty_dir(algorithm),
+                };
+            }
+            edits.insert(edit.path.clone(), edit);
+        }
+        merged.edits = edits.into_values().filter(|edit| edit.before != edit.after).collect();
+        Ok(())
     }
 
     /// A file of several names stays one file: what it becomes by one of them it becomes by all.

@@ -125,7 +125,7 @@ impl Workspace<'_> {
         }
         let batch = store.begin()?;
         let mut worker = batch.worker();
-        let tree = graft(store, &mut worker, &shut.manifest, &shut.manifest, &edits)?;
+        let tree = graft(store, &mut worker, &shut.manifest, &shut.manifest, &edits, &belay_store::Carried::new())?;
         worker.done()?;
         let (grown, guard) = batch.finish()?;
         let paths = edits.into_iter().map(|edit| edit.path).collect();

@@ -1,10 +1,12 @@
 //! Trees to look at: those of snapshots, and the one that is there now.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
+use std::sync::{Arc, LazyLock};
 
 use belay_store::{
-    Captured, Change, Content, Coverage, Entry, Kind, Links, Manifest, Preview, Scope, Segment, Sides, Store, Veiled,
-    View, diff, preview, veil,
+    Captured, Change, Content, Coverage, Entry, Hash, Kind, Links, Manifest, Moved, Node, Preview, Scope, Segment,
+    Sides, Store, Veiled, View, diff, preview, veil,
 };
 
 use crate::error::{Error, Result};
@@ -27,12 +29,49 @@ enum Source {
     /// The same without what somebody must not learn of.
     Veiled(Box<Veiled>, Scope),
     Present(Box<Preview>),
+    /// One of them with some paths in other places.
+    Moved(Box<Elsewhere>),
+}
+
+/// A tree whose paths were moved in memory.
+struct Elsewhere {
+    moved: Moved,
+    coverage: Option<Coverage>,
+    links: Option<Links>,
+    /// Where in the workspace is what the tree has elsewhere.
+    lies_at: HashMap<Vec<u8>, Vec<u8>>,
 }
 
 impl Tree {
     /// A tree that the store holds, though no snapshot names it.
     pub(crate) fn stored(manifest: Manifest) -> Tree {
         Tree { snapshot: None, source: Source::Stored(Box::new(manifest)), git: None }
+    }
+
+    /// The same with paths in other places, and where those lie in the workspace that were moved.
+    pub(crate) fn moved(&self, mut moved: Moved, lies_at: HashMap<Vec<u8>, Vec<u8>>) -> Tree {
+        let mut elsewhere = |nodes: Option<&HashMap<Hash, Arc<Node>>>, preview: Option<&Preview>| {
+            let nodes = nodes.into_iter().flatten();
+            moved.nodes.extend(nodes.map(|(key, node)| (*key, Arc::clone(node))));
+            let (coverage, links) = (preview.map(|one| one.coverage.clone()), preview.map(|one| one.links.clone()));
+            Elsewhere { moved: moved.clone(), coverage, links, lies_at: lies_at.clone() }
+        };
+        let elsewhere = match &self.source {
+            Source::Stored(_) => elsewhere(None, None),
+            Source::Veiled(veiled, _) => elsewhere(Some(&veiled.nodes), None),
+            Source::Present(preview) => elsewhere(Some(&preview.nodes), Some(preview)),
+            Source::Moved(other) => elsewhere(Some(&other.moved.nodes), None),
+        };
+        Tree { snapshot: self.snapshot.clone(), source: Source::Moved(Box::new(elsewhere)), git: self.git }
+    }
+
+    /// The directories of the tree that only memory has.
+    pub(crate) fn unwritten(&self) -> &HashMap<Hash, Arc<Node>> {
+        static NONE: LazyLock<HashMap<Hash, Arc<Node>>> = LazyLock::new(HashMap::new);
+        match &self.source {
+            Source::Moved(elsewhere) => &elsewhere.moved.nodes,
+            _ => &NONE,
+        }
     }
 
     /// The same, to be compared as the repository does.
@@ -61,6 +100,7 @@ impl Tree {
             Source::Stored(manifest) => manifest,
             Source::Veiled(veiled, _) => &veiled.manifest,
             Source::Present(preview) => &preview.manifest,
+            Source::Moved(elsewhere) => &elsewhere.moved.manifest,
         }
     }
 
@@ -70,6 +110,7 @@ impl Tree {
             Source::Stored(_) => View::stored(store),
             Source::Veiled(veiled, _) => View::with_unwritten(store, &veiled.nodes),
             Source::Present(preview) => preview.view(store),
+            Source::Moved(elsewhere) => View::with_unwritten(store, &elsewhere.moved.nodes),
         }
     }
 
@@ -83,6 +124,10 @@ impl Tree {
                 Ok(coverage)
             }
             Source::Present(preview) => Ok(preview.coverage.clone()),
+            Source::Moved(elsewhere) => match &elsewhere.coverage {
+                Some(coverage) => Ok(coverage.clone()),
+                None => Ok(elsewhere.moved.manifest.coverage(store)?),
+            },
         }
     }
 
@@ -92,6 +137,10 @@ impl Tree {
             Source::Stored(manifest) => Ok(manifest.links(store)?),
             Source::Veiled(veiled, _) => Ok(veiled.manifest.links(store)?),
             Source::Present(preview) => Ok(preview.links.clone()),
+            Source::Moved(elsewhere) => match &elsewhere.links {
+                Some(links) => Ok(links.clone()),
+                None => Ok(elsewhere.moved.manifest.links(store)?),
+            },
         }
     }
 }
@@ -141,7 +190,7 @@ impl Workspace<'_> {
         let veiled = veil(tree.view(self.home.store()), tree.manifest(), &hidden)?;
         let hidden = Scope::new(hidden);
         let source = match tree.source {
-            Source::Stored(_) | Source::Veiled(..) => Source::Veiled(Box::new(veiled), hidden),
+            Source::Stored(_) | Source::Veiled(..) | Source::Moved(_) => Source::Veiled(Box::new(veiled), hidden),
             Source::Present(mut preview) => {
                 preview.nodes.extend(veiled.nodes);
                 preview.coverage.gaps.retain(|gap| !hidden.contains(&gap.path));
@@ -226,7 +275,12 @@ impl Workspace<'_> {
             Kind::File { size, content } if tree.snapshot.is_some() || self.is_stored(content)? => {
                 Ok(tree.view(self.home.store()).bytes(*size, content)?)
             }
-            Kind::File { size, .. } => self.read_live(path, *size),
+            Kind::File { size, .. } => match &tree.source {
+                Source::Moved(elsewhere) => {
+                    self.read_live(elsewhere.lies_at.get(path).map_or(path, Vec::as_slice), *size)
+                }
+                _ => self.read_live(path, *size),
+            },
             _ => Ok(Vec::new()),
         }
     }

@@ -54,6 +54,7 @@ mod holders;
 mod manifest;
 mod mend;
 mod merge;
+mod moved;
 mod native;
 mod objects;
 mod pack;
@@ -79,7 +80,10 @@ pub use history::{Forgotten, find_path, forget, with_modes};
 pub use holders::{content, holders};
 pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use mend::mend_format;
-pub use merge::{Clash, Conflict, Edit, Inverse, Merged, ReadOurs, Side, Trees, graft, merge, merge_lines};
+pub use merge::{
+    Carried, Clash, Conflict, Edit, Inverse, Merged, Ousted, ReadOurs, Side, Trees, graft, merge, merge_lines,
+};
+pub use moved::{Model, Moved, Moving};
 pub use native::{Cloned, Completed, Copier, CopyPlace, Frame, Located, Making, NativeCopy, Slot, Whole, remove_copy};
 pub use objects::{Batch, ObjectKind, Packing, Store, Usage, Worker};
 pub use restore::{

@@ -9,7 +9,7 @@ mod draft;
 mod graft;
 
 pub use content::merge_lines;
-pub use graft::graft;
+pub use graft::{Carried, graft};
 
 use crate::diff::Change;
 use crate::error::Result;
@@ -64,8 +64,21 @@ pub struct Inverse<'a> {
     pub is_doubtful: &'a dyn Fn(&[u8]) -> bool,
     /// Whether the step removed the path after somebody else changed it: an older version is all that there is.
     pub is_removed: &'a dyn Fn(&[u8]) -> bool,
+    /// What others overwrote and the step had changed: it stays away, and what `theirs` had is put beside.
+    pub ousted: &'a [Ousted],
     /// Ends the name under which an older version is put beside a newer one.
     pub suffix: &'a [u8],
+}
+
+/// What was at a path before something else was moved there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ousted {
+    /// The path beneath the workspace.
+    pub path: Vec<u8>,
+    /// What was there before the step.
+    pub entry: Entry,
+    /// Why it does not come back.
+    pub clash: Clash,
 }
 
 /// What to do to `ours`.
@@ -126,6 +139,8 @@ pub enum Clash {
     NotCaptured,
     /// It came after one snapshot and was removed by the step before the next, so that none holds it.
     Unseen,
+    /// The step moved it, and later it was moved again, or something else got its old name.
+    MovedOn,
 }
 
 /// Works out what to do to `ours`; nothing is written.
@@ -133,6 +148,9 @@ pub fn merge(trees: &Trees<'_>, step: &Inverse<'_>) -> Result<Merged> {
     let mut draft = Draft::new(trees, step);
     for change in step.changes.iter().filter(|change| !change.what().is_nothing()) {
         draft.take(change)?;
+    }
+    for ousted in step.ousted {
+        draft.clash(&ousted.path, ousted.clash, Some(&ousted.entry))?;
     }
     draft.finish()
 }

@@ -218,7 +218,7 @@ fn words(clash: Clash) -> &'static str {
         Clash::Retyped => "here it is another kind of thing by now: a file, a directory or a link",
         Clash::Repository => "commits, branches or the index changed both here and there, and git alone can merge them",
         Clash::Database => "another file of the same database stays",
-        Clash::Doubtful | Clash::NotCaptured | Clash::Unseen => "it was not captured",
+        Clash::Doubtful | Clash::NotCaptured | Clash::Unseen | Clash::MovedOn => "it was not captured",
     }
 }
 

@@ -242,6 +242,7 @@ fn clash_words(clash: Clash) -> &'static str {
         Clash::Database => "another file of the same database stays",
         Clash::NotCaptured => "it was not captured",
         Clash::Unseen => "it came and went between two snapshots, and none holds it",
+        Clash::MovedOn => "this step moved it, and it was moved again or its old name was taken later",
     }
 }
 
@@ -259,6 +260,7 @@ pub(crate) fn clash_name(clash: Clash) -> &'static str {
         Clash::Database => "database",
         Clash::NotCaptured => "not-captured",
         Clash::Unseen => "unseen",
+        Clash::MovedOn => "moved-on",
     }
 }
 

@@ -214,5 +214,6 @@ fn clash(clash: Clash) -> &'static str {
         Clash::Database => "it belongs to a database of which another file stays",
         Clash::NotCaptured => "it was not captured",
         Clash::Unseen => "no snapshot holds it",
+        Clash::MovedOn => "the step moved it, and it was moved again or its old name was taken later",
     }
 }

@@ -1,12 +1,13 @@
 //! Which two states a step lies between, and which paths are its own.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use belay_event::{Action, Actor, At, Ended, Raw};
 use belay_journal::{Change, Command, Reader};
 use jiff::Timestamp;
 
-use super::touched::{Lifetime, Touched, family, is_unknown, removed};
+use super::evidence::{Evidence, is_long_before};
+use super::touched::{Deed, LATE_NANOS, Lifetime, family, is_unknown};
 use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Snapshot};
 use crate::run::RunRecord;
@@ -46,12 +47,28 @@ pub struct StepInfo {
 /// A step, and what is its own.
 pub(super) struct Step {
     pub(super) info: StepInfo,
-    pub(super) touched: Touched,
-    /// What it removed and somebody else had touched since the snapshot before.
-    pub(super) removed: Vec<Vec<u8>>,
-    /// What was removed meanwhile by somebody who is not known.
-    pub(super) unclaimed: Vec<Vec<u8>>,
+    /// Who did what; none if nobody knows, and the step is everything that happened.
+    pub(super) account: Option<Account>,
     pub(super) cause: Cause,
+}
+
+/// Who did what since the snapshot before a step was begun.
+pub(super) struct Account {
+    pub(super) deeds: Vec<Deed>,
+    /// Whether what nobody is known to have done is the step's as well.
+    pub(super) has_rest: bool,
+    /// Until when something may have been told that the snapshot before holds.
+    pub(super) settled: At,
+    /// When the snapshot after was begun, and until when something may have been told that it holds.
+    pub(super) until: Option<(At, At)>,
+}
+
+impl Account {
+    fn new(spans: &Spans, before: &Snapshot, after: Option<&Snapshot>, has_rest: bool, deeds: Vec<Deed>) -> Account {
+        let settled = |snapshot: &Snapshot| At::from_unix_nanos(spans.done(snapshot).unix_nanos() + LATE_NANOS);
+        let until = after.map(|after| (spans.begun(after), settled(after)));
+        Account { deeds, has_rest, settled: settled(before), until }
+    }
 }
 
 impl Workspace<'_> {
@@ -97,28 +114,43 @@ impl Workspace<'_> {
         };
         let early = newest_by(command.at).filter(|early| early.number < late.number && !is_shared(early));
         let before = early.unwrap_or(late);
-        let after = timeline.snapshots().iter().find(|snapshot| spans.begun(snapshot) >= last).cloned();
+        let own: BTreeMap<&Raw, &Change> = mine().map(|change| (&change.change.path, change)).collect();
+        let evidence = Evidence::of(self, &commands, self.whole_tree(before)?);
+        let mut after = None;
+        for snapshot in timeline.snapshots().iter().filter(|snapshot| spans.begun(snapshot) >= last) {
+            after = Some(snapshot.clone());
+            let is_whole = matches!(snapshot.kind, Kind::Final | Kind::Safety);
+            if is_whole || is_long_before(last, spans.begun(snapshot)) || evidence.is_in(own.values(), snapshot)? {
+                break;
+            }
+        }
         // What happened while one of the two was taken may be in it or not, and so counts as between them.
         let (from, until) = (spans.begun(before), after.as_ref().map(|after| spans.done(after)));
-        let later = || changes.iter().filter(|change| until.is_some_and(|until| change.at > until));
-        let between = || {
-            let is_between = |change: &&Change| change.at > from && until.is_none_or(|until| change.at <= until);
-            changes.iter().filter(is_between)
-        };
         // The kernel named the process, but not whether it had become the command already; without a name that is known.
         let is_unsure = |by: Option<Actor>| {
             let unsure = by.filter(|by| by.pid.is_some() && !by.exact).and_then(|by| by.command);
             let became = unsure.and_then(|own| commands.iter().find(|other| other.ended == Some(Ended::Replaced(own))));
             became.is_some_and(|other| !family.contains(&other.exec.command))
         };
-        let touched = Touched::by(between(), later(), &is_mine, &is_unsure);
-        let removed = removed(between(), &is_mine);
-        let unclaimed = between().filter(|change| lifetime.may_have_removed(change) && !is_mine(change));
-        let unclaimed = unclaimed.map(|change| change.change.path.bytes().to_vec()).collect();
+        let deed = |change: &Change| {
+            let mine = is_mine(change);
+            let late = until.is_some_and(|until| change.at > until);
+            let vanished = !late && !mine && lifetime.may_have_removed(change);
+            let others = !mine || is_unsure(change.change.by);
+            Deed { at: change.at, change: change.change.clone(), mine, others, vanished, late, is_return: false }
+        };
+        let mut deeds = Vec::new();
+        for change in &changes {
+            if change.at > from || (!is_long_before(change.at, from) && !evidence.is_before(change)?) {
+                deeds.push(deed(change));
+            }
+        }
+        deeds.extend(self.deeds_since(&run)?);
+        let account = Some(Account::new(&spans, before, after.as_ref(), false, deeds));
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
         let info = StepInfo { what, before: before.clone(), after, run: Some(run.id), suffix };
-        Ok(Step { info, touched, removed, unclaimed, cause })
+        Ok(Step { info, account, cause })
     }
 
     fn snapshot_step(&self, timeline: &Timeline, name: &str) -> Result<Step> {
@@ -144,10 +176,10 @@ impl Workspace<'_> {
             Some(turn) => (format!("turn {turn}"), format!("before-turn-{turn}")),
             None => (format!("the step after {}", before.id), format!("before-{}", before.id)),
         };
-        let touched = self.touched_in(timeline, &before, after)?;
+        let account = self.account_of(timeline, &before, after)?;
         let cause = Cause { run: run.clone(), turn: before.cause.turn, ..Cause::default() };
         let info = StepInfo { what, after: after.cloned(), before, run, suffix };
-        Ok(Step { info, touched, removed: Vec::new(), unclaimed: Vec::new(), cause })
+        Ok(Step { info, account, cause })
     }
 
     /// The snapshot with which a turn ended, if its end was told before the next began; one that changed nothing at last
@@ -165,16 +197,53 @@ impl Workspace<'_> {
     }
 
     /// Everything between two snapshots, but for what only somebody outside the run touched.
-    fn touched_in(&self, timeline: &Timeline, before: &Snapshot, after: Option<&Snapshot>) -> Result<Touched> {
-        let Some(run) = &before.cause.run else { return Ok(Touched::All) };
+    fn account_of(&self, timeline: &Timeline, before: &Snapshot, after: Option<&Snapshot>) -> Result<Option<Account>> {
+        let Some(run) = &before.cause.run else { return Ok(None) };
         // Without a record nobody can be told apart, and the step is everything that happened.
-        let Ok(reader) = Reader::open(&self.home.run_dir(run)) else { return Ok(Touched::All) };
+        let Ok(reader) = Reader::open(&self.home.run_dir(run)) else { return Ok(None) };
         let spans = Spans::of(timeline, &reader)?;
         let (from, until) = (spans.begun(before), after.map(|after| spans.done(after)));
-        let changes = reader.changes()?;
-        let between = changes.iter().filter(|change| change.at > from && until.is_none_or(|until| change.at <= until));
-        let is_outside = |by: Option<belay_event::Actor>| by.is_some_and(|by| by.command.is_none() && by.pid.is_some());
-        Ok(Touched::but(between, &is_outside))
+        let is_outside = |by: Option<Actor>| by.is_some_and(|by| by.command.is_none() && by.pid.is_some());
+        let deed = |change: Change| {
+            let late = until.is_some_and(|until| change.at > until);
+            let others = late || is_outside(change.change.by);
+            Deed {
+                at: change.at,
+                change: change.change,
+                mine: !others,
+                others,
+                vanished: false,
+                late,
+                is_return: false,
+            }
+        };
+        let mut deeds: Vec<Deed> = reader.changes()?.into_iter().filter(|change| change.at > from).map(deed).collect();
+        if after.is_some()
+            && let Ok(run) = self.home.find_run(Some(run), &|_| true)
+        {
+            deeds.extend(self.deeds_since(&run)?);
+        }
+        Ok(Some(Account::new(&spans, before, after, true, deeds)))
+    }
+}
+
+impl Workspace<'_> {
+    /// What runs did that began when this one was over, as far as they moved something.
+    fn deeds_since(&self, run: &RunRecord) -> Result<Vec<Deed>> {
+        let Some(ended) = run.ended_at else { return Ok(Vec::new()) };
+        let is_later = |other: &RunRecord| other.workspace == self.id && other.created_at >= ended;
+        let mut deeds = Vec::new();
+        for (nth, other) in self.home.runs()?.into_iter().filter(is_later).enumerate() {
+            // Nobody can be told apart by a record that is gone or damaged, and what it lacks is not guessed.
+            let Ok(changes) = Reader::open(&self.home.run_dir(&other.id)).and_then(|reader| reader.changes()) else {
+                continue;
+            };
+            if !changes.iter().any(|change| change.change.to.is_some()) {
+                continue;
+            }
+            deeds.extend(changes.into_iter().map(|change| Deed::since(change, nth as u64 + 1)));
+        }
+        Ok(deeds)
     }
 }
 

@@ -5,6 +5,53 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use belay_event::{Action, Actor, At, Ended, FileChange, Raw};
 use belay_journal::{Change, Command};
 
+/// Something that was done to a path while a step went on or since.
+#[derive(Clone, Debug)]
+pub(super) struct Deed {
+    pub(super) at: At,
+    pub(super) change: FileChange,
+    /// Whether the step did it.
+    pub(super) mine: bool,
+    /// Whether somebody else did it, or may have.
+    pub(super) others: bool,
+    /// Whether the step may have removed it, and nobody knows.
+    pub(super) vanished: bool,
+    /// Whether the step was over by then.
+    pub(super) late: bool,
+    /// Whether a move was taken back, as what is there now shows.
+    pub(super) is_return: bool,
+}
+
+impl Deed {
+    /// Something that the step did and that no event tells by itself.
+    pub(super) fn own(action: Action, path: Vec<u8>, dir: bool) -> Deed {
+        let change = FileChange { action, path: Raw::from(path), to: None, dir, size: None, by: None };
+        let at = At::from_unix_nanos(0);
+        Deed { at, change, mine: true, others: false, vanished: false, late: false, is_return: false }
+    }
+
+    /// Something that a later run did, whose commands have other numbers than those of this one.
+    pub(super) fn since(told: Change, nth: u64) -> Deed {
+        let Change { at, mut change, .. } = told;
+        if let Some(number) = change.by.as_mut().and_then(|by| by.command.as_mut()) {
+            *number |= nth << 32;
+        }
+        Deed { at, change, mine: false, others: true, vanished: false, late: true, is_return: false }
+    }
+
+    /// Something that was moved and is where it was again.
+    pub(super) fn back(from: Vec<u8>, to: Vec<u8>, dir: bool) -> Deed {
+        let (path, to) = (Raw::from(from), Some(Raw::from(to)));
+        let change = FileChange { action: Action::Renamed, path, to, dir, size: None, by: None };
+        let at = At::from_unix_nanos(i128::from(i64::MAX));
+        Deed { at, change, mine: false, others: true, vanished: false, late: true, is_return: true }
+    }
+
+    pub(super) fn command(&self) -> Option<u64> {
+        self.change.by.and_then(|by| by.command)
+    }
+}
+
 /// The paths of a step.
 pub(super) enum Touched {
     /// Everything that differs.
@@ -139,34 +186,22 @@ fn dirs_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 impl Touched {
-    /// Only what those touched who are meant; where it may have been somebody else as well, others touched it, too.
-    pub(super) fn by<'a>(
-        changes: impl Iterator<Item = &'a Change>,
-        after: impl Iterator<Item = &'a Change>,
-        is_meant: &dyn Fn(&Change) -> bool,
-        is_unsure: &dyn Fn(Option<Actor>) -> bool,
-    ) -> Touched {
-        let mut told = Told::default();
-        after.filter(|change| !is_meant(change)).for_each(|change| told.later.add(&change.change));
-        for change in changes {
-            let meant = is_meant(change);
-            if meant {
-                told.mine.add(&change.change);
-            }
-            if !meant || is_unsure(change.change.by) {
-                told.others.add(&change.change);
+    /// What the step touched and others did not; with `has_rest` also what nobody is known to have touched.
+    pub(super) fn by(deeds: &[Deed], has_rest: bool) -> Touched {
+        let mut told = Told { has_rest, ..Told::default() };
+        for deed in deeds {
+            match deed.late {
+                true if !deed.mine => told.later.add(&deed.change),
+                true => {}
+                false => {
+                    [(deed.mine, &mut told.mine), (deed.others, &mut told.others)]
+                        .into_iter()
+                        .filter(|(has, _)| *has)
+                        .for_each(|(_, paths)| paths.add(&deed.change));
+                }
             }
         }
         Touched::Told(Box::new(told))
-    }
-
-    /// Everything but what only those touched who are outside.
-    pub(super) fn but<'a>(
-        changes: impl Iterator<Item = &'a Change>,
-        is_outside: &dyn Fn(Option<Actor>) -> bool,
-    ) -> Touched {
-        let (others, mine) = sort(changes, is_outside);
-        Touched::Told(Box::new(Told { mine, others, later: Paths::default(), has_rest: true }))
     }
 
     /// Has whoever touched a file by one of its names have touched all of them.
@@ -201,32 +236,20 @@ impl Touched {
     }
 }
 
-fn sort<'a>(changes: impl Iterator<Item = &'a Change>, first: &dyn Fn(Option<Actor>) -> bool) -> (Paths, Paths) {
-    let mut paths = (Paths::default(), Paths::default());
-    for change in changes {
-        let side = if first(change.change.by) { &mut paths.0 } else { &mut paths.1 };
-        side.add(&change.change);
-    }
-    paths
-}
-
-/// The files that those who are meant removed and did not make, but that others touched before: they may have come too
-/// late for the snapshot before.
-pub(super) fn removed<'a>(
-    changes: impl Iterator<Item = &'a Change>,
-    is_meant: &dyn Fn(&Change) -> bool,
-) -> Vec<Vec<u8>> {
+/// The files that the step removed and did not make, but that others touched before: they may have come too late for the
+/// snapshot before.
+pub(super) fn removed(deeds: &[Deed]) -> Vec<Vec<u8>> {
     let mut first_is_mine: BTreeMap<&[u8], bool> = BTreeMap::new();
     let mut removed = BTreeSet::new();
-    for change in changes.filter(|change| !change.change.dir) {
-        let (path, meant) = (change.change.path.bytes(), is_meant(change));
-        let is_mine = *first_is_mine.entry(path).or_insert(meant);
-        match change.change.action == Action::Deleted && meant && !is_mine {
+    for deed in deeds.iter().filter(|deed| !deed.change.dir && !deed.late) {
+        let (path, mine) = (deed.change.path.bytes(), deed.mine);
+        let is_mine = *first_is_mine.entry(path).or_insert(mine);
+        match deed.change.action == Action::Deleted && mine && !is_mine {
             true => removed.insert(path.to_vec()),
             false => removed.remove(path),
         };
-        if let Some(to) = &change.change.to {
-            first_is_mine.entry(to.bytes()).or_insert(meant);
+        if let Some(to) = &deed.change.to {
+            first_is_mine.entry(to.bytes()).or_insert(mine);
             removed.remove(to.bytes());
         }
     }
@@ -234,7 +257,7 @@ pub(super) fn removed<'a>(
 }
 
 /// How much later than it happened a removal may be told of.
-const LATE_NANOS: i128 = 2_000_000;
+pub(super) const LATE_NANOS: i128 = 2_000_000;
 
 /// What the kernel gave to nobody.
 pub(super) fn is_unknown(by: Option<Actor>) -> bool {
@@ -324,10 +347,11 @@ mod tests {
 
     use super::*;
 
-    fn change(path: &str, dir: bool, action: Action, command: Option<u64>) -> Change {
+    fn deed(path: &str, dir: bool, action: Action, command: Option<u64>) -> Deed {
         let by = Some(Actor { pid: Some(7), command, exact: true });
         let change = FileChange { action, path: path.into(), to: None, dir, size: None, by };
-        Change { id: 1, seq: 1, at: At::from_unix_nanos(0), change }
+        let mine = command == Some(2);
+        Deed { at: At::from_unix_nanos(0), change, mine, others: !mine, vanished: false, late: false, is_return: false }
     }
 
     fn command(number: u64, parent: Option<u64>, ended: Option<Ended>) -> Command {
@@ -362,19 +386,20 @@ mod tests {
 
     #[test]
     fn what_two_touched_is_doubtful_and_what_others_made_is_theirs() {
-        let changes = [
-            change("a", false, Action::Modified, Some(2)),
-            change("b", false, Action::Modified, Some(2)),
-            change("b", false, Action::Modified, Some(3)),
-            change("d", true, Action::Created, Some(2)),
-            change("d/theirs", false, Action::Created, Some(3)),
-            change("human", false, Action::Modified, None),
+        let deeds = [
+            deed("a", false, Action::Modified, Some(2)),
+            deed("b", false, Action::Modified, Some(2)),
+            deed("b", false, Action::Modified, Some(3)),
+            deed("d", true, Action::Created, Some(2)),
+            deed("d/theirs", false, Action::Created, Some(3)),
+            deed("human", false, Action::Modified, None),
         ];
-        let late = [change("d/late", false, Action::Created, Some(3)), change("a", false, Action::Modified, Some(3))];
-        let is_meant = |change: &Change| change.change.by.and_then(|by| by.command) == Some(2);
-        let unsure = Touched::by(changes.iter(), [].iter(), &is_meant, &|_| true);
+        let late = [deed("d/late", false, Action::Created, Some(3)), deed("a", false, Action::Modified, Some(3))];
+        let late = late.map(|deed| Deed { late: true, ..deed });
+        let unsure: Vec<Deed> = deeds.iter().cloned().map(|deed| Deed { others: true, ..deed }).collect();
+        let unsure = Touched::by(&unsure, false);
         assert!(unsure.is_meant(b"a") && unsure.is_doubtful(b"a"));
-        let touched = Touched::by(changes.iter(), late.iter(), &is_meant, &|_| false);
+        let touched = Touched::by(&[&deeds[..], &late].concat(), false);
         for (path, meant, doubtful) in [
             ("a", true, false),
             ("b", true, true),
@@ -388,7 +413,11 @@ mod tests {
             let found = (touched.is_meant(path.as_bytes()), touched.is_doubtful(path.as_bytes()));
             assert_eq!(found, (meant, doubtful), "{path}");
         }
-        let touched = Touched::but(changes.iter(), &|by| by.is_some_and(|by| by.command.is_none()));
+        let outside = deeds.map(|deed| {
+            let others = deed.command().is_none();
+            Deed { mine: !others, others, ..deed }
+        });
+        let touched = Touched::by(&outside, true);
         assert!(touched.is_meant(b"b") && touched.is_meant(b"unknown") && !touched.is_meant(b"human"));
     }
 }

@@ -414,11 +414,12 @@ fn nested_moves_of_two_commands_are_taken_back_one_by_one() {
     revert(&bed, &command(second));
     assert_eq!([bed.text("lib/f"), bed.text("src/p")], ["f", "p"]);
     assert!(!bed.ws.join("src/lib").exists());
-    assert_eq!(bed.text("away/s"), "s", "no snapshot has it where the command found it");
+    assert_eq!(bed.text("src/sub/s"), "s", "where the command found it, although no snapshot has it there");
+    assert!(!bed.ws.join("away").exists());
 }
 
 #[test]
-fn what_a_command_changed_in_a_directory_that_another_moved_is_listed_and_stays() {
+fn what_a_command_changed_in_a_directory_that_another_had_moved_is_taken_back() {
     let bed = Bed::new();
     bed.ws.file("old/x", "1");
     let mut past = Past::new(&bed);
@@ -428,8 +429,8 @@ fn what_a_command_changed_in_a_directory_that_another_moved_is_listed_and_stays(
     let edit = past.run("edit", &[("new/x", "2"), ("new/own", "o")]);
     past.snap(Kind::Auto, None);
     let reverted = revert(&bed, &command(edit));
-    assert_eq!(conflicts(&reverted.conflicts), [("new/x".into(), Clash::Doubtful, None)]);
-    assert_eq!(bed.text("new/x"), "2");
+    assert_eq!(conflicts(&reverted.conflicts), []);
+    assert_eq!(bed.text("new/x"), "1");
     assert!(!bed.ws.join("new/own").exists());
 }
 
@@ -572,16 +573,67 @@ fn what_one_command_made_or_moved_and_another_moved_on_stays_and_is_listed() {
     past.exit(second);
     past.snap(Kind::Auto, None);
     let reverted = revert(&bed, &command(second));
-    let stay: Vec<String> = conflicts(&reverted.conflicts).into_iter().map(|(path, ..)| path).collect();
-    assert_eq!(stay, ["c", "f", "f/in", "kept"]);
-    assert_eq!(["c", "kept", "f/in", "x"].map(|path| bed.text(path)), ["a", "m", "in", "x"]);
-    assert!(!bed.ws.join("y").exists());
+    assert_eq!(conflicts(&reverted.conflicts), [("kept".into(), Clash::MovedOn, None)]);
+    assert_eq!(["b", "kept", "e/in", "x"].map(|path| bed.text(path)), ["a", "m", "in", "x"]);
+    assert!(["c", "f", "y"].iter().all(|path| !bed.ws.join(path).exists()));
     bed.rewind(Goal::Undo).unwrap();
-    // It comes back under another name, since it is still there under a third.
+    // What it made goes wherever it is; what it moved was moved on.
     let reverted = revert(&bed, &command(first));
-    let stay: Vec<String> = conflicts(&reverted.conflicts).into_iter().map(|(path, ..)| path).collect();
-    assert_eq!(stay, ["a", "d"]);
-    assert_eq!(["c", "kept", "f/in"].map(|path| bed.text(path)), ["a", "m", "in"]);
-    assert_eq!(bed.text(&format!("d.before-command-{first}/in")), "in");
-    assert!(!bed.ws.join("a").exists() && !bed.ws.join("d").exists());
+    let moved_on = |path: &str| (path.into(), Clash::MovedOn, None);
+    assert_eq!(conflicts(&reverted.conflicts), [moved_on("c"), moved_on("f")]);
+    assert_eq!(["c", "f/in"].map(|path| bed.text(path)), ["a", "in"]);
+    assert!(["a", "d", "kept"].iter().all(|path| !bed.ws.join(path).exists()));
+}
+
+/// Writes a file that was last changed long ago.
+fn old_file(bed: &Bed, path: &str, text: &str) {
+    bed.ws.file(path, text);
+    let file = std::fs::File::options().write(true).open(bed.ws.join(path)).unwrap();
+    file.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).unwrap();
+}
+
+#[test]
+fn a_snapshot_that_was_not_told_in_time_is_not_taken_for_what_the_command_left() {
+    let bed = Bed::new();
+    old_file(&bed, "edited", LINES);
+    old_file(&bed, "saved", LINES);
+    bed.ws.file("gone", "g");
+    let mut past = Past::new(&bed);
+    let bad = past.exec(Some(1), "bad");
+    let snapshot = past.snap(Kind::Auto, None);
+    bed.ws.file("edited", "X\n2\n3\n4\n5\n");
+    std::fs::remove_file(bed.ws.join("gone")).unwrap();
+    bed.ws.file("saved", "X\n2\n3\n4\n5\n");
+    past.too_late_for(&snapshot, bad, Action::Modified, "edited", None);
+    past.too_late_for(&snapshot, bad, Action::Created, "sedX", None);
+    past.too_late_for(&snapshot, bad, Action::Renamed, "sedX", Some("saved"));
+    past.too_late_for(&snapshot, bad, Action::Deleted, "gone", None);
+    past.exit(bad);
+    past.snap(Kind::Final, None);
+    assert_eq!(conflicts(&revert(&bed, &command(bad)).conflicts), []);
+    assert_eq!([bed.text("edited"), bed.text("saved"), bed.text("gone")], [LINES, LINES, "g"]);
+}
+
+#[test]
+fn what_another_command_did_too_late_for_the_snapshot_before_is_not_taken_back() {
+    let bed = Bed::new();
+    for path in ["a", "b"] {
+        old_file(&bed, path, LINES);
+    }
+    let mut past = Past::new(&bed);
+    let good = past.exec(Some(1), "good");
+    let snapshot = past.snap(Kind::Auto, None);
+    for path in ["a", "b"] {
+        bed.ws.file(path, "X\n2\n3\n4\n5\n");
+    }
+    past.too_late_for(&snapshot, good, Action::Modified, "a", None);
+    past.too_late_for(&snapshot, good, Action::Created, "sedX", None);
+    past.too_late_for(&snapshot, good, Action::Renamed, "sedX", Some("b"));
+    past.exit(good);
+    let both = "X\n2\n3\n4\nfive\n";
+    let bad = past.run("bad", &[("a", both), ("b", both)]);
+    past.snap(Kind::Final, None);
+    let found = conflicts(&revert(&bed, &command(bad)).conflicts);
+    assert_eq!(found.iter().map(|one| one.1).collect::<Vec<_>>(), [Clash::Doubtful; 2]);
+    assert_eq!([bed.text("a"), bed.text("b")], [both, both]);
 }

@@ -17,6 +17,7 @@ mod faulty;
 mod full;
 mod health;
 mod losses;
+mod moves;
 mod names;
 mod native;
 mod past;

@@ -88,6 +88,15 @@ impl<'b> Past<'b> {
         self.tell(What::File(FileChange { action, path: path.into(), to: None, dir: false, size, by }));
     }
 
+    /// A change that happened a moment before the snapshot, which was not told of it in time.
+    pub(crate) fn too_late_for(&self, snapshot: &Snapshot, command: u64, action: Action, path: &str, to: Option<&str>) {
+        let by = Some(Actor { pid: Some(1), command: Some(command), exact: true });
+        let at = At::from_unix_nanos(At::from(snapshot.created_at).unix_nanos() - 1_000_000);
+        let change = FileChange { action, path: path.into(), to: to.map(Raw::from), dir: false, size: None, by };
+        self.writer.append(vec![Event::new(at, What::File(change))]);
+        self.writer.sync().unwrap();
+    }
+
     /// A change that the kernel gave to nobody.
     pub(crate) fn unknown(&self, action: Action, path: &str) {
         self.tell(What::File(FileChange { action, path: path.into(), to: None, dir: false, size: None, by: None }));

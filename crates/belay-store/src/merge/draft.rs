@@ -234,7 +234,7 @@ impl<'a> Draft<'a> {
     }
 
     /// The path stays, and what `theirs` has is put beside it.
-    fn clash(&mut self, path: &[u8], clash: Clash, theirs: Option<&Entry>) -> Result<()> {
+    pub(super) fn clash(&mut self, path: &[u8], clash: Clash, theirs: Option<&Entry>) -> Result<()> {
         let beside = match theirs.filter(|entry| !entry.is_opaque()) {
             Some(theirs) => Some(self.put_beside(path, theirs)?),
             None => None,

@@ -10,6 +10,9 @@ use crate::manifest::{Counts, Links, Manifest};
 use crate::objects::{ObjectKind, Store, Worker};
 use crate::tree::{Kind, View};
 
+/// The new names of what is only moved, by its old ones.
+pub type Carried = HashMap<Vec<u8>, Vec<u8>>;
+
 /// Stores `ours` as it is after the edits, with the filter and the coverage that it has; hard links that `theirs` had
 /// between files that are as they were then are there again.
 pub fn graft(
@@ -18,6 +21,7 @@ pub fn graft(
     ours: &Manifest,
     theirs: &Manifest,
     edits: &[Edit],
+    carried: &Carried,
 ) -> Result<(Hash, Manifest)> {
     let mut editor = Editor::new(store);
     let mut parents_first: Vec<&Edit> = edits.iter().collect();
@@ -32,7 +36,7 @@ pub fn graft(
         true => ours.root.clone(),
         false => editor.write(worker, &ours.root)?,
     };
-    let links = links(store, worker, ours, theirs, edits)?;
+    let links = links(store, worker, ours, theirs, edits, carried)?;
     let identity = Manifest::identity_of(store.algorithm(), &root, links.as_ref());
     let counts = match root.kind {
         Kind::Dir { files, bytes, .. } => Counts { files, bytes, ..ours.counts },
@@ -50,14 +54,31 @@ fn links(
     ours: &Manifest,
     theirs: &Manifest,
     edits: &[Edit],
+    carried: &Carried,
 ) -> Result<Option<Hash>> {
     let edited: HashMap<&[u8], &Edit> = edits.iter().map(|edit| (edit.path.as_slice(), edit)).collect();
     let edit_of = |path: &[u8]| with_parents(path).find_map(|one| edited.get(one));
-    let mut groups = ours.links(store)?.groups;
-    for group in groups.iter_mut().filter(|group| !become_the_same(group, &edited)) {
-        group.retain(|path| edit_of(path).is_none());
-    }
     let view = View::stored(store);
+    let mut groups = Vec::new();
+    for names in ours.links(store)?.groups {
+        let new_name = |path: &Vec<u8>| carried.get(path).unwrap_or(path).clone();
+        let group: Vec<Vec<u8>> = names.iter().map(new_name).collect();
+        if become_the_same(&group, &edited) {
+            groups.push(group);
+            continue;
+        }
+        let mut kept = Vec::new();
+        for (old, new) in names.iter().zip(group) {
+            let was = view.lookup(&ours.root, old)?;
+            let becomes = edited.get(&new[..]).and_then(|edit| edit.after.as_ref());
+            let is_moved = *old != new
+                && was.zip(becomes).is_some_and(|(was, becomes)| was.kind == becomes.kind && was.meta == becomes.meta);
+            if is_moved || edit_of(&new).is_none() {
+                kept.push(new);
+            }
+        }
+        groups.push(kept);
+    }
     for group in theirs.links(store)?.groups {
         let mut is_whole = group.iter().any(|path| edit_of(path).is_some());
         for path in &group {

@@ -87,11 +87,11 @@ impl Case<'_> {
             Trees { base: side(leak(&base)), ours: side(leak(&ours)), theirs: side(leak(&theirs)), read: &read };
         let changes = changes(&garden, &base, &theirs);
         let Case { is_meant, is_doubtful, is_removed, .. } = *self;
-        let step = Inverse { changes: &changes, is_meant, is_doubtful, is_removed, suffix: b"old" };
+        let step = Inverse { changes: &changes, is_meant, is_doubtful, is_removed, ousted: &[], suffix: b"old" };
         let merged = merge(&trees, &step).unwrap();
         let batch = garden.store.begin().unwrap();
         let mut worker = batch.worker();
-        let (key, grafted) = graft(&garden.store, &mut worker, &ours, &theirs, &merged.edits).unwrap();
+        let (key, grafted) = graft(&garden.store, &mut worker, &ours, &theirs, &merged.edits, &Carried::new()).unwrap();
         worker.done().unwrap();
         batch.finish().unwrap();
         assert_eq!(Manifest::read(&garden.store, &key).unwrap(), grafted);

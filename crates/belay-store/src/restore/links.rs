@@ -179,7 +179,10 @@ impl<'a> Table<'a> {
         let is_fixed = |path: &&Vec<u8>| self.fate(draft, path) == Fate::Fixed && !draft.scope.spared().contains(path);
         for path in group.iter().filter(is_fixed) {
             let mut sharers = self.now.get(path.as_slice()).into_iter().flat_map(|group| &self.now_groups[*group]);
-            if sharers.all(|path| self.class(path) == here) && is_as_targeted(draft, path)? {
+            // A name that goes, or gets a file of its own, takes nothing with it.
+            let keeps_it = |path: &Vec<u8>| matches!(self.fate(draft, path), Fate::Fixed | Fate::Stays);
+            let parts = |path: &Vec<u8>| self.class(path) != here && keeps_it(path);
+            if !sharers.any(parts) && is_as_targeted(draft, path)? {
                 return Ok(Some(path));
             }
         }
