@@ -94,6 +94,14 @@ impl Workspace<'_> {
         if !trees.carry(&back, &mut traced, &mut carried, &mut more)? {
             return Ok(None);
         }
+        // What others made and the step then moved something upon is in no tree.
+        let is_unseen = |(by, one): (usize, &Move)| {
+            let is_back = back.iter().any(|back| back.spot == one.spot) && deeds[one.deed].mine;
+            is_back && traced.is_others(one.ousts) && !covered.iter().any(|covered| covered.by == by)
+        };
+        let unseen =
+            traced.moves.iter().enumerate().filter(|one| is_unseen(*one)).map(|(_, one)| traced.path(one.ousts));
+        conflicts.extend(unseen.map(|path| Conflict { path, clash: Clash::Unseen, beside: None }));
         let ousted = bring_up(&deeds, &mut trees.theirs, &mut traced, covered, &back, &mut more)?;
         let moves: Vec<FileChange> = traced.moves.iter().map(|one| deeds[one.deed].change.clone()).collect();
         let mut deeds = renamed(&deeds, &traced);

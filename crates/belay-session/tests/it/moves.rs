@@ -393,3 +393,16 @@ fn a_file_that_goes_back_is_still_one_with_its_other_names() {
         assert_eq!((inode("a"), bed.text("other").as_str()), (inode("d/a"), "o"));
     });
 }
+
+#[test]
+fn what_a_move_overwrote_and_no_snapshot_holds_is_said_to_be_lost() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let mut past = Past::new(&bed);
+    past.run("tee", &[("new", "n")]);
+    let moved = rename(&mut past, "a", "new");
+    past.snap(Kind::Auto, None);
+    assert_eq!(paths(&revert(&bed, moved).conflicts), [("new".into(), Clash::Unseen)]);
+    assert_eq!(bed.text("a"), LINES);
+    assert!(!bed.ws.join("new").exists());
+}
