@@ -28,7 +28,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 /// The library, if there is a compiler to make it.
 fn library(world: &World) -> Option<PathBuf> {
     let at = |name: &str| world.workspace.base().join(name);
-    std::fs::write(at("clock.c"), CLOCK).expect("it can be written");
+    std::fs::write(at("clock.c"), CLOCK).expect("the base can be written");
     let made = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([at("clock.so"), at("clock.c")]).status();
     made.is_ok_and(|status| status.success()).then(|| at("clock.so"))
 }
