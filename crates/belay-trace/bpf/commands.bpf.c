@@ -207,6 +207,16 @@ int on_exec(u64 *context) {
     walk->mount = READ(file, f_path.mnt);
     loop(STEPS_MAX, climb_step, &climb, 0);
     u64 filled = walk->filled;
+    // A program that lies in memory alone has no place, but a name.
+    if (filled == cwd_bytes && filled < PATH_BYTES) {
+        u64 at = filled;
+        FORGET(at);
+        at &= PATH_BYTES - 1;
+        struct dentry *entry = READ(file, f_path.dentry);
+        long length = read_kernel_text(record->data + at, NAME_BYTES, READ(entry, d_name.name));
+        if (length > 0)
+            filled = at + length;
+    }
     record->exe_bytes = filled - cwd_bytes;
 
     struct mm_struct *mm = READ(task, mm);

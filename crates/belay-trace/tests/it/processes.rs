@@ -40,7 +40,7 @@ pub(crate) fn any_arguments(engine: Engine) {
     assert_eq!(exec.ppid, std::process::id());
 }
 
-/// Scripts, `posix_spawn`, `execveat`, and an exec by a thread that is not the first.
+/// Scripts, `posix_spawn`, `execveat`, a program that lies in memory alone, and an exec by a thread that is not the first.
 pub(crate) fn every_kind_of_exec(engine: Engine) {
     let Some(python) = python() else { return };
     let mut world = World::new(engine, |root| {
@@ -56,6 +56,12 @@ pid = os.fork()
 if pid == 0:
     os.execve(os.open("/bin/true", os.O_RDONLY), ["true", "by-handle"], os.environ)
 os.waitpid(pid, 0)
+memory = os.memfd_create("hidden")
+os.write(memory, open("/bin/true", "rb").read())
+pid = os.fork()
+if pid == 0:
+    os.execve(memory, ["true", "by-memory"], os.environ)
+os.waitpid(pid, 0)
 pid = os.fork()
 if pid == 0:
     threads = [threading.Thread(target=threading.Event().wait, daemon=True) for _ in range(4)]
@@ -69,7 +75,10 @@ os._exit(os.waitstatus_to_exitcode(status))
     let story = world.end();
     story.assert_whole();
     let by: Vec<_> = story.named("true").iter().map(|exec| exec.argv[1].lossy().into_owned()).collect();
-    assert_eq!(by, ["by-spawn", "by-handle", "by-thread"]);
+    assert_eq!(by, ["by-spawn", "by-handle", "by-memory", "by-thread"]);
+    // It has no place, and so no path; what it was called is all that one can be told.
+    let memory = story.named("true")[2];
+    assert!(memory.exe.lossy().starts_with("/memfd:hidden"), "{:?}", memory.exe);
     let script =
         story.execs().into_iter().find(|exec| exec.argv.iter().any(|word| word.lossy() == "./script")).unwrap();
     assert_eq!(script.argv.last().unwrap().lossy(), "by-subprocess");
