@@ -33,6 +33,7 @@ mod still;
 mod storm;
 mod supervisor;
 mod tally;
+mod thrift;
 mod tree;
 mod unheld;
 mod unseen;

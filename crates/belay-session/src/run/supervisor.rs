@@ -30,6 +30,7 @@ use super::start::Streams;
 use super::steps::Steps;
 use super::storm::Deletions;
 use super::tally::Tally;
+use super::thrift::Thrift;
 use super::tree::{self, Tree};
 use super::unseen;
 use super::wire::{Answer, Farewell, Request};
@@ -68,6 +69,7 @@ pub(super) struct Supervisor<'w> {
     pub(super) helpers: Helpers,
     pub(super) answerer: Option<Answerer>,
     pub(super) deletions: Deletions,
+    thrift: Thrift,
     pub(super) outskirts: Outskirts,
     pub(super) commands: Commands,
     pub(super) mending: Option<Mending>,
@@ -151,6 +153,7 @@ impl<'w> Supervisor<'w> {
             helpers,
             answerer: host.answerer,
             deletions: Deletions::new(workspace.settings()),
+            thrift: Thrift::default(),
             outskirts: Outskirts::new(workspace.settings()),
             commands: Commands::default(),
             mending: None,
@@ -378,7 +381,7 @@ impl<'w> Supervisor<'w> {
     }
 
     /// Takes in events, in order.
-    pub(super) fn happened(&mut self, events: Vec<Event>) {
+    pub(super) fn happened(&mut self, mut events: Vec<Event>) {
         let mut named = Vec::new();
         for event in &events {
             self.tally.observe(event);
@@ -402,6 +405,7 @@ impl<'w> Supervisor<'w> {
             }
         }
         if let Some(journal) = &self.journal {
+            self.thrift.cut(&mut events);
             journal.append(events);
         }
         if !named.is_empty() {
