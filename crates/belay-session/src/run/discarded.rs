@@ -60,7 +60,19 @@ const LEFTOVERS: [&str; 16] = [
     "yarn-",
 ];
 /// How the names of files end that nobody wants to have back.
-const PASSING: [&str; 6] = [".lock", ".pid", ".sock", ".viminfo", "_history", "hst"];
+const PASSING: [&str; 11] = [
+    ".lock",
+    ".pid",
+    ".sock",
+    ".viminfo",
+    ".lesshst",
+    ".wget-hsts",
+    ".bash_history",
+    ".zsh_history",
+    ".python_history",
+    ".node_repl_history",
+    ".sqlite_history",
+];
 
 /// What was written outside of the workspace and ended with the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -170,9 +182,9 @@ fn is_noise(path: &[u8], is_home: bool) -> bool {
     };
     let is_leftover = |known: &&str| path.starts_with(known.as_bytes());
     let by_place = if is_home {
-        MADE_AGAIN.iter().any(|one| is_beneath(&one))
+        MADE_AGAIN.iter().any(is_beneath)
     } else {
-        is_temporary(path) || LEFTOVERS.iter().any(|one| is_leftover(&one))
+        is_temporary(path) || LEFTOVERS.iter().any(is_leftover)
     };
     by_place || PASSING.iter().any(|end| path.ends_with(end.as_bytes()))
 }
@@ -193,7 +205,9 @@ mod tests {
         for noise in [".cache/pip/x", ".npm/_logs/1.log", "go/pkg/mod/m", ".bash_history", ".lesshst", "a/b.lock"] {
             assert!(is_noise(noise.as_bytes(), true), "{noise}");
         }
-        for kept in ["notes.txt", ".bashrc", "go/src/main.go", ".config/tool/settings", "Documents/a.md"] {
+        for kept in
+            ["notes.txt", "sales_history", ".bashrc", "go/src/main.go", ".config/tool/settings", "Documents/a.md"]
+        {
             assert!(!is_noise(kept.as_bytes(), true), "{kept}");
         }
         for noise in ["tmp.Xy12/a", "tmpa1b2c3d4", "npm-12/x", ".X11-unix/X0", "rustcAbC/lib.rmeta"] {
@@ -214,7 +228,10 @@ mod tests {
         };
         let named = |is_home, names: &[&str]| {
             let named = place(is_home).named(&files(names));
-            named.into_iter().map(|one| (one.path.to_string(), one.files)).collect::<Vec<_>>()
+            named
+                .into_iter()
+                .map(|one| (String::from_utf8_lossy(one.path.bytes()).into_owned(), one.files))
+                .collect::<Vec<_>>()
         };
         let one = |path: &str, files| (path.to_owned(), files);
         assert_eq!(named(true, &["d/a", "d/b", "e/f/g", "x"]), [one("/p/d", 2), one("/p/e/f/g", 1), one("/p/x", 1)]);

@@ -337,7 +337,6 @@ fn profiles_can_be_listed_shown_and_checked() {
     exit 2
     --- stderr
     error: in the profile bad, "*.pem" is a pattern, and only paths can be granted
-      nothing was changed
     hint: `belay profile list` shows every profile
     "#);
 }

@@ -301,7 +301,6 @@ fn safety_snapshots_alone_are_not_called_none() {
     exit 3
     --- stderr
     error: this workspace has only safety snapshots, which are used only by name
-      nothing was changed
     hint: `belay snapshots` lists them
     ");
 }

@@ -302,3 +302,17 @@ fn a_flag_cannot_name_the_whole_machine_and_an_unknown_word_is_no_call() {
     let fork = world.belay(&["fork", "one", "two"]);
     assert!(fork.code != 0 && fork.stderr.contains("two was read as the snapshot"), "{fork}");
 }
+
+#[test]
+fn the_closest_command_is_named_first_and_who_only_reads_says_nothing_of_changes() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.snapshot();
+    let ran = world.belay(&["stauts"]);
+    assert!(ran.code == 2 && ran.stderr.contains("'status', "), "{ran}");
+    for words in [&["blame", "nowhere"][..], &["show"], &["diff", "nowhere"], &["profile", "show", "nobody"]] {
+        let ran = world.belay(words);
+        assert!(ran.code != 0 && !ran.stderr.contains("nothing was changed"), "{ran}");
+    }
+    assert!(world.belay(&["rollback", "-y", "nowhere"]).stderr.contains("nothing was changed"));
+}
