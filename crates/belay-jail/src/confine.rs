@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use belay_sys::{
-    HeldProgram, Limited, Namespaces, Recipe, Refusals, RunningProgram, Stage, StartError, Step, hold_sandboxed,
+    HeldProgram, Limited, Namespaces, Recipe, Refusals, Root, RunningProgram, Stage, StartError, Step, hold_sandboxed,
 };
 
 use rustix::fs::FileType;
@@ -444,6 +444,21 @@ impl Held {
     /// What must be mended while it runs, if anything of a tree that others change is hidden or protected.
     pub fn take_covers(&mut self) -> Option<Covers> {
         self.covers.take()
+    }
+
+    /// The directories that were empty at first and are its own, by their paths in the jail; they can be looked at when
+    /// the program has ended. One that cannot be opened is left out.
+    pub fn private(&self) -> Vec<(PathBuf, Root)> {
+        if !self.layers.contains(&Layer::Namespaces) {
+            return Vec::new();
+        }
+        let inside = PathBuf::from(format!("/proc/{}/root", self.pid()));
+        let own = self.layout.places.iter().filter(|place| place.access == Access::Empty && place.directory);
+        let open = |place: &places::Place| {
+            let path = inside.join(place.path.strip_prefix("/").unwrap_or(&place.path));
+            Some((place.path.clone(), Root::open(&path).ok()?))
+        };
+        own.filter_map(open).collect()
     }
 
     /// Makes files and directories read-only, or hides files, that lie in trees which it may write; only a jail with a

@@ -44,6 +44,22 @@ pub struct Interval {
     pub unread: Vec<String>,
 }
 
+/// Programs that change what is said about a file and never what is in it.
+const ABOUT_FILES: [&[u8]; 6] = [b"chmod", b"chown", b"chgrp", b"chattr", b"setfacl", b"setfattr"];
+
+impl Interval {
+    /// Who may have changed the content, oldest first; all, if nobody is left otherwise.
+    pub fn authors(&self) -> Vec<&Touch> {
+        let writes = |touch: &&Touch| {
+            let program = touch.argv.first().map(belay_event::Raw::bytes).unwrap_or_default();
+            let name = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+            touch.action != belay_event::Action::Modified || !ABOUT_FILES.contains(&name)
+        };
+        let authors: Vec<&Touch> = self.touches.iter().filter(writes).collect();
+        if authors.is_empty() { self.touches.iter().collect() } else { authors }
+    }
+}
+
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlamedLine {

@@ -82,7 +82,7 @@ pub enum Error {
     #[error("{} is not in a workspace", .0.display())]
     NoWorkspace(PathBuf),
     /// The directory is a home or the root of the filesystem, and that was not confirmed.
-    #[error("{} is too large to become a workspace by accident", .0.display())]
+    #[error("{} is your home, holds it, or is the root of the filesystem: it does not become a workspace by accident", .0.display())]
     NeedsConsent(PathBuf),
     /// The store would be captured into itself.
     #[error("belay's home {} lies inside the workspace {}", .home.display(), .workspace.display())]

@@ -313,7 +313,7 @@ impl<'h> Workspace<'h> {
             Some(path) => ForkState { changed: None, bytes: None, run, exists: path.is_dir() },
             None => {
                 let layer = self.home.layer_of_fork(&fork.id, self.path());
-                let changed = layer.changed().ok().map(|paths| paths.len());
+                let changed = layer.differing().ok();
                 ForkState { changed, bytes: Some(layer.bytes()), run, exists: layer.exists() }
             }
         })

@@ -108,9 +108,10 @@ pub use resident::{Hung, Letter, Residence, Resident, Standing, Told, Unheard, W
 pub use retention::{PrunePlan, PruneRule, Pruned};
 pub use rollback::{EXTRACT_PREFIX, Goal, Outcome, Recovered, RewindPlan, RewindRequest, Stage};
 pub use run::{
-    AgentAnswer, AgentCall, Answer, Answerer, Beyond, Confinement, ConfinementEngine, Deed, Den, Farewell, Frame, Host,
-    LostRun, Outlived, Owner, ProcessName, Reach, Request, RunClient, RunLimits, RunPlan, RunRecord, RunState,
-    RunTotals, Step, TerminalSize, ask_run, inherited, lead_session, supervise, talk_to_run, try_cgroup,
+    AgentAnswer, AgentCall, Answer, Answerer, Beyond, Confinement, ConfinementEngine, Deed, Den, Discarded,
+    DiscardedPath, Farewell, Frame, Host, LostRun, Outlived, Owner, ProcessName, Reach, Request, RunClient, RunLimits,
+    RunPlan, RunRecord, RunState, RunTotals, Step, TerminalSize, ask_run, inherited, lead_session, supervise,
+    talk_to_run, try_cgroup,
 };
 pub use shell::{is_invisible, shell_word};
 pub use snapshot::{Dirty, SnapshotRequest, Taken};

@@ -6,17 +6,20 @@
 mod opening;
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use belay_jail::{Kept, kept_changes, merged, merged_writable};
+use belay_jail::{Change, Kept, kept_changes, merged, merged_writable};
 use belay_store::Root;
 
 use crate::error::{Error, Result, chain_of};
 
 pub(crate) use opening::Modes;
+
+/// Bytes of files that are compared to see whether they differ; more are taken to.
+const COMPARED_BYTES_MAX: u64 = 64 << 20;
 
 /// A directory and the changes above it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +66,20 @@ impl Overlay {
         Ok(changes.iter().map(|change| change.path().as_os_str().as_bytes().to_vec()).collect())
     }
 
+    /// How many paths are not as they are beneath: what was written anew as it was before is in the layer, too.
+    pub(crate) fn differing(&self) -> Result<usize> {
+        let failed = |error| Error::path("read", &self.kept.changes)(error);
+        let changes = kept_changes(&self.kept).map_err(failed)?;
+        let upper = Root::open(&self.kept.changes).map_err(failed)?;
+        let Ok(lower) = Root::open(&self.kept.path) else { return Ok(changes.len()) };
+        let mut budget = COMPARED_BYTES_MAX;
+        let is_same = |change: &Change, budget: &mut u64| match change {
+            Change::Changed(path) => same_file(&upper, &lower, path.as_os_str().as_bytes(), budget).unwrap_or(false),
+            _ => false,
+        };
+        Ok(changes.iter().filter(|change| !is_same(change, &mut budget)).count())
+    }
+
     /// Bytes that the layer takes on the disk.
     pub(crate) fn bytes(&self) -> u64 {
         blocks(&self.kept.changes) * 512
@@ -82,6 +99,23 @@ impl Overlay {
         }
         Ok(())
     }
+}
+
+/// Whether a file is the same in both, but for its times; what costs more than is left to be read is not.
+fn same_file(one: &Root, other: &Root, path: &[u8], budget: &mut u64) -> io::Result<bool> {
+    let at = path.iter().rposition(|byte| *byte == b'/');
+    let (parent, name) = at.map_or((&b""[..], path), |at| (&path[..at], &path[at + 1..]));
+    let open = |root: &Root| root.dir_path_only(parent)?.open_and_stat(name);
+    let ((mut one, before), (mut other, after)) = (open(one)?, open(other)?);
+    let about = |stat: &belay_sys::Stat| (stat.size, stat.mode, stat.uid, stat.gid);
+    if about(&before) != about(&after) || before.size > *budget {
+        return Ok(false);
+    }
+    *budget -= before.size;
+    let (mut here, mut there) = (Vec::new(), Vec::new());
+    one.read_to_end(&mut here)?;
+    other.read_to_end(&mut there)?;
+    Ok(here == there)
 }
 
 /// Makes the directories that the changes go to.

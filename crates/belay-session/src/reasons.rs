@@ -252,7 +252,11 @@ impl Reasons {
             _ if is_masked => true,
             (_, Wanted::Read) => seen.is_there && (errno.is_some() || !inside(&seen.path)),
             _ if !seen.is_there && parent.symlink_metadata().is_err() => false,
-            // What is private can be made there, if its directory is there; in the bare root nothing can.
+            // What is private can be made there, if its directory is there; in the bare root nothing can. A directory of
+            // the jail's own surely is there, so whoever does not find a name in it looked for what is nowhere.
+            (Access::Empty, Wanted::Write) if !seen.is_there && self.see(parent).is_way => {
+                errno.is_some_and(|errno| errno != NOENT)
+            }
             (Access::Empty, Wanted::Write) => errno.is_some() || !inside(parent),
             (_, Wanted::Write) => true,
         };
@@ -296,7 +300,8 @@ impl Reasons {
             (Wanted::Write, false) => path.parent().is_some_and(|parent| is_permitted(parent, Permission::WRITE_OK)),
         };
         let is_known = seen.is_there || wanted == Wanted::Write;
-        (is_known && !permits).then(|| "your own permissions do not allow it either".to_owned())
+        let what = if wanted == Wanted::Read { "reading" } else { "writing" };
+        (is_known && !permits).then(|| format!("your own permissions do not allow {what} it either"))
     }
 
     fn is_belays(&self, path: &Path) -> bool {

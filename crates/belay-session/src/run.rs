@@ -11,6 +11,7 @@ mod confine;
 mod console;
 mod control;
 mod denials;
+mod discarded;
 mod gaps;
 mod halt;
 mod held;
@@ -59,6 +60,7 @@ pub use confine::try_cgroup;
 pub use confine::{Confinement, Den, Engine as ConfinementEngine, Reach};
 pub(crate) use confine::{policy_at, shown_in_general};
 pub(crate) use control::is_free;
+pub use discarded::{Discarded, DiscardedPath};
 pub(crate) use lost::CONTROLLER_LOST;
 pub use lost::{LostRun, Outlived};
 pub use person::Owner;
@@ -165,6 +167,7 @@ impl Workspace<'_> {
             ended: None,
             because: None,
             totals: RunTotals::default(),
+            discarded: None,
         };
         record.make_room(home.disk());
         // The supervisor makes it durable beside other work, before the command does anything.

@@ -179,6 +179,8 @@ pub enum LeftReason {
     NotClaimed,
     /// The snapshot saw it and could not capture it.
     NotCaptured,
+    /// The same, and it is not there either.
+    Missed,
     /// The snapshot does not hold it, and it is not there either.
     NotHeld,
     /// Git held this lock when the snapshot was taken, and does not now; with it git would refuse to work.
@@ -200,8 +202,8 @@ pub enum LeftReason {
 impl LeftReason {
     /// Whether a restore that leaves a path for this is incomplete; what no snapshot holds is left on purpose.
     pub fn is_shortfall(self) -> bool {
-        use LeftReason::{GitLock, NotCaptured, NotClaimed, NotHeld, Spared};
-        !matches!(self, NotClaimed | NotCaptured | NotHeld | GitLock | Spared)
+        use LeftReason::{GitLock, Missed, NotCaptured, NotClaimed, NotHeld, Spared};
+        !matches!(self, NotClaimed | NotCaptured | Missed | NotHeld | GitLock | Spared)
     }
 
     /// The reason that an answer of the operating system amounts to.

@@ -130,6 +130,17 @@ pub(crate) enum Command {
     Util(c::util::Args),
 }
 
+impl Command {
+    /// Whether it never changes anything that somebody might fear for.
+    pub(crate) fn only_reads(&self) -> bool {
+        use Command as C;
+        matches!(
+            self,
+            C::Blame(_) | C::Cat(_) | C::Diff(_) | C::Log(_) | C::Logs(_) | C::Profile(_) | C::Show(_) | C::Why(_)
+        )
+    }
+}
+
 /// The command among words that could not be understood as a whole.
 pub(crate) fn verb(words: &[String]) -> Option<&str> {
     let mut words = words.iter().map(String::as_str);

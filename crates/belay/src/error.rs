@@ -10,6 +10,9 @@ use crate::ui::{INDENT, style, width};
 
 mod session;
 
+/// What is said of whatever failed before it changed anything.
+const UNTOUCHED: &str = "nothing was changed";
+
 /// The result of a command.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
@@ -170,7 +173,13 @@ impl Failure {
 
     /// Says that nothing was changed.
     pub(crate) fn untouched(self) -> Failure {
-        self.note("nothing was changed")
+        self.note(UNTOUCHED)
+    }
+
+    /// The same of a command that never changes anything, of which nobody needs to hear it.
+    pub(crate) fn of_reading(mut self) -> Failure {
+        self.notes.retain(|note| note != UNTOUCHED);
+        self
     }
 
     /// The same without hints that do not help whoever reads them.

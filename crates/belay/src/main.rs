@@ -40,9 +40,13 @@ use crate::ui::{Ui, width};
 /// Columns of the help, as clap has them too.
 const HELP_COLUMNS_MAX: usize = 100;
 
+/// Commands that are proposed instead of one that there is not.
+const SUGGESTED_MAX: usize = 2;
+
 /// Says what is wrong with the command line, as whoever typed it wants to hear it.
-fn misused(error: &clap::Error) -> ExitCode {
+fn misused(mut error: clap::Error) -> ExitCode {
     use clap::error::ErrorKind;
+    nearest_first(&mut error);
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.take_while(|word| word != "--").collect();
     let is_talk = matches!(
@@ -72,6 +76,20 @@ fn misused(error: &clap::Error) -> ExitCode {
     }
 }
 
+/// Of names that come close to a command that there is not, the closest is named first, and only a few.
+fn nearest_first(error: &mut clap::Error) {
+    use clap::error::{ContextKind, ContextValue};
+    let (Some(ContextValue::String(typed)), Some(ContextValue::Strings(names))) =
+        (error.get(ContextKind::InvalidSubcommand), error.get(ContextKind::SuggestedSubcommand))
+    else {
+        return;
+    };
+    let mut names = names.clone();
+    names.sort_by_key(|name| belay_session::distance(typed, name));
+    names.truncate(SUGGESTED_MAX);
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
+}
+
 /// Prints the help of belay itself, by what one wants to do; where nobody asked for it, as a complaint.
 fn help(words: &[String]) -> std::io::Result<()> {
     use std::io::Write;
@@ -92,7 +110,7 @@ fn main() -> ExitCode {
     };
     let mut cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return misused(&error),
+        Err(error) => return misused(error),
     };
     if let (Command::Hook(args), Some(begun)) = (&mut cli.command, begun) {
         args.go_on(begun);
@@ -107,6 +125,7 @@ fn main() -> ExitCode {
     let ui = Ui::new(cli.global.json, cli.global.quiet, color, pager);
     let global = cli.global.clone();
     let is_run = matches!(cli.command, Command::Run(_));
+    let only_reads = cli.command.only_reads();
     let done = environment.and_then(|environment| {
         match environment.agent_socket.clone().filter(|_| !inside::is_local(&cli.command)) {
             // Inside of a run there is no other, and of a run every other code is the command's.
@@ -115,7 +134,7 @@ fn main() -> ExitCode {
             None => commands::run(cli, &Context::new(&ui, environment, global)),
         }
     });
-    done.unwrap_or_else(|failure| {
+    done.map_err(|failure| if only_reads { failure.of_reading() } else { failure }).unwrap_or_else(|failure| {
         ui.fail(&failure);
         ExitCode::from(if is_run { BELAY_FAILED } else { failure.kind.exit_code() })
     })

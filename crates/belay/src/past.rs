@@ -11,11 +11,29 @@ use crate::error::{Failure, Result};
 use crate::ui::escape::printable;
 use crate::ui::quantity;
 
-/// The run that is called so; by default the latest of this workspace, or of all outside of one.
+/// The run that is called so; by default the latest of this workspace.
 pub(crate) fn find(context: &Context<'_>, home: &Home, name: Option<&str>) -> Result<RunRecord> {
+    find_among(context, home, name, &|_| true)
+}
+
+/// The same among those that are wanted.
+///
+/// Outside of a workspace only a run that is named is found: another project's latest is not what anybody means there.
+pub(crate) fn find_among(
+    context: &Context<'_>,
+    home: &Home,
+    name: Option<&str>,
+    wanted: &dyn Fn(&RunRecord) -> bool,
+) -> Result<RunRecord> {
     let here = workspace_here(context, home);
+    if here.is_none() && name.is_none_or(|name| name.starts_with('@')) {
+        // A fork that there is not is another error than a directory that is no workspace.
+        let why = context.workspace_despite(home).err();
+        let failure = why.map_or_else(|| Failure::from(Error::NoRun), std::convert::identity);
+        return Err(failure.hint("a run of another directory is named by its id: `belay runs --all` lists them"));
+    }
     let is_here = |run: &RunRecord| here.as_deref().is_none_or(|here| run.workspace == here);
-    Ok(home.find_run(name, &is_here)?)
+    Ok(home.find_run(name, &|run| is_here(run) && wanted(run))?)
 }
 
 /// Says of a run that goes on, if none was named, that there is none.
@@ -150,13 +168,36 @@ pub(crate) fn command_line(argv: &[Raw], max: usize) -> String {
     line
 }
 
-/// How a command ended: `0`, `3`, `SIG9`, or nothing while it runs.
+/// How a command ended: `0`, `3`, `signal 9 (SIGKILL)`, or nothing while it runs.
 pub(crate) fn end(ended: Option<Ended>) -> String {
     match ended {
         None => String::new(),
         Some(Ended::Code(code)) => code.to_string(),
-        Some(Ended::Signal(signal)) => format!("signal {signal}"),
+        Some(Ended::Signal(signal)) => self::signal(signal),
         Some(Ended::Replaced(number)) => format!("became #{number}"),
+    }
+}
+
+/// A signal by its number, and by its name if it has one that everybody uses.
+pub(crate) fn signal(number: i32) -> String {
+    const NAMES: [(i32, &str); 13] = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL"),
+        (5, "SIGTRAP"),
+        (6, "SIGABRT"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (14, "SIGALRM"),
+        (15, "SIGTERM"),
+        (31, "SIGSYS"),
+    ];
+    match NAMES.iter().find(|(known, _)| *known == number) {
+        Some((_, name)) => format!("signal {number} ({name})"),
+        None => format!("signal {number}"),
     }
 }
 

@@ -1,10 +1,16 @@
 //! What belay says when a run begins and when it has ended.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use belay_session::event::{
     Decision, Degraded, DenialSource, Ended, ExecSource, FileSource, Isolation, Protection, Raw,
 };
 use belay_session::jail::denied_call;
-use belay_session::{ConfinementEngine, Deed, Farewell, Proposal, RunRecord, RunTotals, Workspace};
+use belay_session::{
+    ConfinementEngine, Deed, Discarded, DiscardedPath, Farewell, Proposal, RunRecord, RunTotals, Workspace,
+};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -212,6 +218,9 @@ pub(crate) fn end(context: &Context<'_>, workspace: &Workspace<'_>, farewell: &F
             farewell.refused.iter().take(DEEDS_MAX).map(|call| printable(call.as_bytes())).collect();
         ui.say(format_args!("{dim}Refused: {}; `belay why {}` says why{dim:#}", calls.join(", "), first));
     }
+    if let Some(line) = run.discarded.as_ref().map(|discarded| gone(context, discarded)) {
+        ui.say(format_args!("{}", prose(&line, INDENT)));
+    }
     say_denied(context, farewell);
     say_ended(context, &farewell.ended);
     say_left(context, run, &farewell.left);
@@ -275,6 +284,28 @@ fn warn_of_beyond(context: &Context<'_>, farewell: &Farewell) {
     context.ui.hint("`belay config set snapshots.exclude.gitignored capture` has such directories captured, too");
 }
 
+/// What was written to directories that ended with the run's jail.
+pub(crate) fn gone(context: &Context<'_>, discarded: &Discarded) -> String {
+    let home = context.environment.user_home.as_deref();
+    let name = |one: &DiscardedPath| {
+        let path = Path::new(OsStr::from_bytes(one.path.bytes()));
+        let name = match home.and_then(|home| path.strip_prefix(home).ok()) {
+            Some(rest) => printable(&[b"~/", rest.as_os_str().as_bytes()].concat()),
+            None => printable(one.path.bytes()),
+        };
+        if one.files == 1 { name } else { format!("{name} ({})", count(one.files, "file")) }
+    };
+    let shown: Vec<&DiscardedPath> = discarded.paths.iter().take(DEEDS_MAX).collect();
+    let more = discarded.files.saturating_sub(shown.iter().map(|one| one.files).sum());
+    let more = if more > 0 { format!(" and {}", quantity::more(more, "file")) } else { String::new() };
+    let names: Vec<String> = shown.into_iter().map(name).collect();
+    format!(
+        "Written to the run's own home and temporary directories, and gone with it: {}{more} (--rw DIR keeps what is \
+         written to DIR)",
+        names.join(", ")
+    )
+}
+
 /// Names the paths that were refused, and the narrowest rules that would have allowed them.
 fn say_denied(context: &Context<'_>, farewell: &Farewell) {
     let (ui, dim) = (context.ui, style::DIM);
@@ -312,7 +343,7 @@ fn headline(farewell: &Farewell) -> String {
     let totals = run.totals;
     let end = match run.ended {
         Some(Ended::Code(code)) if code != 0 => format!("ended with exit code {code}"),
-        Some(Ended::Signal(signal)) => format!("was killed by signal {signal}"),
+        Some(Ended::Signal(signal)) => format!("was killed by {}", past::signal(signal)),
         _ => "ended".to_owned(),
     };
     format!(
@@ -364,7 +395,7 @@ fn to_json(workspace: &Workspace<'_>, farewell: &Farewell) -> Value {
         "gaps": farewell.gaps, "pre_run_gaps": farewell.pre_run_gaps, "refused": farewell.refused,
         "denied": farewell.denied.iter().map(proposal_json).collect::<Vec<_>>(), "denied_more": farewell.denied_more,
         "denied_untold": farewell.denied_untold,
-        "unrecorded": farewell.unrecorded,
+        "unrecorded": farewell.unrecorded, "discarded": farewell.run.discarded,
     })
 }
 

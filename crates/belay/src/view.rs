@@ -187,7 +187,7 @@ pub(crate) fn gap_name(kind: GapKind) -> &'static str {
 pub(crate) fn left_name(reason: LeftReason) -> &'static str {
     match reason {
         LeftReason::NotClaimed => "not-claimed",
-        LeftReason::NotCaptured => "not-captured",
+        LeftReason::NotCaptured | LeftReason::Missed => "not-captured",
         LeftReason::NotHeld => "not-held",
         LeftReason::GitLock => "git-lock",
         LeftReason::InTheWay => "in-the-way",
@@ -202,7 +202,7 @@ pub(crate) fn left_name(reason: LeftReason) -> &'static str {
 fn left_words(reason: LeftReason) -> String {
     match reason {
         LeftReason::NotClaimed => "the snapshot does not cover it".to_owned(),
-        LeftReason::NotCaptured => "the snapshot could not capture it".to_owned(),
+        LeftReason::NotCaptured | LeftReason::Missed => "the snapshot could not capture it".to_owned(),
         LeftReason::NotHeld => "the snapshot does not hold it".to_owned(),
         LeftReason::GitLock => {
             "git was at work when the snapshot was taken, and would wait for this lock for ever".to_owned()
@@ -239,7 +239,7 @@ pub(crate) fn say_left(ui: &Ui, left: &[Left]) {
 
 /// Whether nothing is at a path that was left.
 pub(crate) fn is_absent(left: &Left) -> bool {
-    matches!(left.reason, LeftReason::NotHeld | LeftReason::GitLock)
+    matches!(left.reason, LeftReason::Missed | LeftReason::NotHeld | LeftReason::GitLock)
 }
 
 /// The same for a snapshot that was written elsewhere, where nothing was before.

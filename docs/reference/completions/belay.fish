@@ -101,7 +101,7 @@ jail\t'A jail, or no run at all'
 none\t'Nothing'"
 complete -c belay -n "__fish_belay_using_subcommand run" -l profile -d 'What a confined command may reach; without it, the profile that suits CMD' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -l ro -d 'Let a confined command read this too' -r -F
-complete -c belay -n "__fish_belay_using_subcommand run" -l rw -d 'Let a confined command write this too' -r -F
+complete -c belay -n "__fish_belay_using_subcommand run" -l rw -d 'Let a confined command write this too; what it changes there outside of the workspace cannot be taken back' -r -F
 complete -c belay -n "__fish_belay_using_subcommand run" -l hide -d 'Hide this from a confined command' -r -F
 complete -c belay -n "__fish_belay_using_subcommand run" -l backend -d 'Where the content of its snapshots is to lie; without it, where snapshots.backend says' -r
 complete -c belay -n "__fish_belay_using_subcommand run" -s C -l directory -d 'Act on the workspace that holds DIR instead of the current directory' -r -F

@@ -50,7 +50,7 @@ jail\:"A jail, or no run at all"
 none\:"Nothing"))' \
 '--profile=[What a confined command may reach; without it, the profile that suits CMD]:NAME:_default' \
 '*--ro=[Let a confined command read this too]:PATH:_files' \
-'*--rw=[Let a confined command write this too]:PATH:_files' \
+'*--rw=[Let a confined command write this too; what it changes there outside of the workspace cannot be taken back]:PATH:_files' \
 '*--hide=[Hide this from a confined command]:PATH:_files' \
 '--backend=[Where the content of its snapshots is to lie; without it, where snapshots.backend says]:NAME:_default' \
 '-C+[Act on the workspace that holds DIR instead of the current directory]:DIR:_files' \

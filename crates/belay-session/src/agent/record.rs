@@ -67,6 +67,7 @@ impl Workspace<'_> {
             ended: None,
             because: Some("told by hooks".to_owned()),
             totals: RunTotals::default(),
+            discarded: None,
         };
         record.save(self.home.disk(), false)?;
         memory.run = Some(record.id.clone());

@@ -158,6 +158,14 @@ impl HeldCommand {
         }
     }
 
+    /// The directories that are its own and end with it.
+    pub(super) fn private(&self) -> Vec<(PathBuf, belay_sys::Root)> {
+        match self {
+            HeldCommand::Free(_) => Vec::new(),
+            HeldCommand::Confined(held) => held.private(),
+        }
+    }
+
     /// Every process that is to be put into the run's group.
     pub(super) fn pids(&self) -> Vec<u32> {
         match self {

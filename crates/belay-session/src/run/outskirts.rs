@@ -103,11 +103,24 @@ fn short(path: &[u8]) -> u64 {
 
 /// The directories that a policy lets a command write beside its workspace, each beneath no other.
 pub(super) fn of(policy: &Policy, workspace: &Path) -> Vec<PathBuf> {
+    let mut directories = writable(policy, workspace);
+    directories.retain(|path| path.is_dir());
+    directories
+}
+
+/// That no snapshot holds what the command may write beside its workspace.
+pub(super) fn told(policy: &Policy, workspace: &Path) -> Option<Degraded> {
+    let all: Vec<String> = writable(policy, workspace).iter().map(|path| path.display().to_string()).collect();
+    let why = format!("what is changed in {}, outside of the workspace, cannot be taken back", all.join(", "));
+    (!all.is_empty()).then(|| Degraded { layer: "snapshots".into(), why })
+}
+
+fn writable(policy: &Policy, workspace: &Path) -> Vec<PathBuf> {
     let grants = policy.grants.iter().filter(|grant| grant.access == Access::Write);
     // `workspace/../elsewhere` begins like the workspace and lies outside.
     let climbs = |path: &Path| path.components().any(|part| part == Component::ParentDir);
     let is_within = |path: &Path| path.starts_with(workspace) && !climbs(path);
-    let outside = grants.filter(|grant| !is_within(&grant.path) && grant.path.is_dir());
+    let outside = grants.filter(|grant| !is_within(&grant.path) && grant.path.exists());
     let all: Vec<&PathBuf> = outside.map(|grant| &grant.path).collect();
     let is_beneath = |path: &Path| all.iter().any(|other| path != other.as_path() && path.starts_with(other));
     let mut top: Vec<PathBuf> = all.iter().filter(|path| !is_beneath(path)).map(|path| path.to_path_buf()).collect();

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::confine::Confinement;
+use super::discarded::Discarded;
 use crate::error::{Error, Result};
 use crate::home::Home;
 use crate::resolve::is_beginning;
@@ -84,6 +85,9 @@ pub struct RunRecord {
     /// What was counted.
     #[serde(default)]
     pub totals: RunTotals,
+    /// What its command wrote outside of the workspace, to directories that ended with its jail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub discarded: Option<Discarded>,
 }
 
 /// How far a run is.

@@ -20,6 +20,7 @@ use rustix::fs::FileType;
 use super::captures::{Done, Job};
 use super::confine::{self, Command, Engine as Confiner, HeldCommand};
 use super::denials::{self, Watch};
+use super::discarded::Private;
 use super::links::{Ahead, Links, Names, Rules};
 use super::person::{Owner, told_of_stranger};
 use super::progress::Telling;
@@ -321,6 +322,7 @@ impl Supervisor<'_> {
                 watch.give_up();
             }
             self.denials = Some(watch);
+            self.private = Private::of(held.private(), &self.den.home);
         } else {
             // Nothing keeps it from anything.
             Guard::default().save(self.workspace.home().disk(), &self.record.id)?;
@@ -394,6 +396,7 @@ impl Supervisor<'_> {
             unheld: Ways::of(&policy, self.workspace.path(), self.den.own())?.unheld,
         };
         degraded.extend(self.den.stranger.map(told_of_stranger));
+        degraded.extend(outskirts::told(&policy, self.workspace.path()));
         if let Some(owner) = owner {
             child.streams.give_to(owner, self.record.terminal);
             degraded.extend(owner.told());

@@ -19,6 +19,7 @@ use super::confine::{Den, Engine};
 use super::console::Recent;
 use super::control::Control;
 use super::denials::{RefusedPaths, Watch};
+use super::discarded::Private;
 use super::held::Holds;
 use super::outskirts::Outskirts;
 use super::passers::Passers;
@@ -73,6 +74,8 @@ pub(super) struct Supervisor<'w> {
     pub(super) outskirts: Outskirts,
     pub(super) commands: Commands,
     pub(super) mending: Option<Mending>,
+    /// Directories that only the jail has.
+    pub(super) private: Private,
     /// Paths that the command must not make or change, and no jail can keep it from.
     pub(super) unheld: Vec<super::Unheld>,
     /// How often one of them was put aside.
@@ -157,6 +160,7 @@ impl<'w> Supervisor<'w> {
             outskirts: Outskirts::new(workspace.settings()),
             commands: Commands::default(),
             mending: None,
+            private: Private::default(),
             unheld: Vec::new(),
             put_aside: 0,
             next_aside: Instant::now(),
@@ -573,6 +577,7 @@ impl<'w> Supervisor<'w> {
         let nameless = self.holds.nameless(None);
         self.happened(nameless);
         self.settle_denials();
+        self.record.discarded = std::mem::take(&mut self.private).end();
         self.record_unseen();
         self.record.ended = self.record.ended.or(self.seen_end);
         self.last_words();

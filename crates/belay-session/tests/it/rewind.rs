@@ -209,6 +209,9 @@ fn unreadable_in_the_snapshot_means_untouched_later() {
     bed.ws.mode("secret", 0o600);
     assert_eq!((bed.text("secret").as_str(), bed.text("a").as_str()), ("2", "1"));
     assert_eq!(outcome.left[0].reason, LeftReason::NotCaptured);
+    // What is gone cannot be left alone.
+    bed.ws.remove("secret");
+    assert_eq!(bed.rollback(&one).left[0].reason, LeftReason::Missed);
 }
 
 #[test]

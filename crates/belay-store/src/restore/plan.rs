@@ -137,8 +137,8 @@ impl Draft<'_> {
         match (now, target) {
             (Some(now), Some(target)) if now.is_opaque() && target.is_opaque() => self.hold(),
             (None, Some(target)) if target.is_opaque() => self.leave(match reason_of(target) {
-                LeftReason::NotClaimed => LeftReason::NotHeld,
-                other => other,
+                LeftReason::NotCaptured => LeftReason::Missed,
+                _ => LeftReason::NotHeld,
             }),
             (Some(now), Some(target)) if target.is_opaque() => {
                 self.change_mode_only(now, target);

@@ -50,6 +50,7 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let screen = if has_terminal { Screen::find() } else { Screen::none() };
     if has_terminal {
         client.ask(&Request::Attach(screen.size().unwrap_or_default())).map_err(gone)?;
+        context.ui.say("Ctrl-] typed three times leaves it going on.");
     } else {
         context.ui.say(format_args!("{} has no terminal; waiting for its end. Ctrl-C leaves it going on.", record.id));
     }

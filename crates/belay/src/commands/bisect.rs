@@ -228,7 +228,7 @@ fn report(
     }
     for path in &changed.paths {
         let line = Line::from(&path.change);
-        let by = touch::many(&path.touches);
+        let by = touch::many(&path.touches.iter().collect::<Vec<_>>(), None, None);
         let by = if by.is_empty() { String::new() } else { format!("   {by}") };
         writeln!(out, "  {}{by}", line.status())?;
     }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::{Blame, BlamedLine, Interval, RewindKind};
+use belay_session::{Blame, BlamedLine, Interval, RewindKind, Touch};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -46,21 +46,27 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     if line.is_some_and(|line| line == 0 || line > blame.lines.len()) {
         return Err(Failure::not_found(format!("{} has {}", view::relative(&path), lines(&blame))));
     }
+    let runs = home.runs()?;
+    let latest = runs.iter().rev().find(|run| run.workspace == workspace.id()).map(|run| run.id.as_str());
     let mut out = context.ui.paged();
     if context.ui.json {
         out.json(&file_json(&path, &blame))?;
     } else {
-        write_file(&mut out, &path, &blame)?;
+        write_file(&mut out, &path, &blame, latest)?;
     }
     let now = home.now().timestamp();
     for (at, one) in blame.lines.iter().enumerate().filter(|(at, _)| line.is_none_or(|line| line == at + 1)) {
         let interval = &blame.intervals[one.interval];
         match context.ui.json {
             true => out.json(&line_json(at + 1, one, interval))?,
-            false => writeln!(out, "{}", line_text(at + 1, one, interval, now))?,
+            false => writeln!(out, "{}", line_text(at + 1, one, interval, (now, latest)))?,
         }
     }
     out.finish()?;
+    let meant = line.map_or(blame.intervals.len() - 1, |line| blame.lines[line - 1].interval);
+    if let Some(undo) = undo(context, &blame.intervals[meant]) {
+        context.ui.hint(undo);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,7 +90,15 @@ fn lines(blame: &Blame) -> String {
     }
 }
 
-fn who(interval: &Interval) -> String {
+/// How to take back what the last command of that time did; a number alone would mean one of the latest run.
+fn undo(context: &Context<'_>, interval: &Interval) -> Option<String> {
+    let last = *interval.authors().last().filter(|_| interval.rewound.is_none())?;
+    let (belay, number) = (context.itself(), last.command?);
+    Some(format!("`{belay} undo --command {number} --run {}` takes back what #{number} did", last.run))
+}
+
+/// Whoever it was, in `max` characters or a little more; of the latest run no id is said.
+fn who(interval: &Interval, touches: &[&Touch], latest: Option<&str>, max: Option<usize>) -> String {
     match (&interval.after, interval.touches.is_empty(), interval.rewound) {
         (None, ..) => "before the first snapshot".to_owned(),
         (_, _, Some(kind)) => {
@@ -98,7 +112,7 @@ fn who(interval: &Interval) -> String {
             format!("nobody can tell whom: the record of {} cannot be read", runs.join(" and "))
         }
         (_, true, None) => touch::OUTSIDE.to_owned(),
-        _ => touch::many(&interval.touches),
+        _ => touch::many(touches, latest, max),
     }
 }
 
@@ -110,41 +124,54 @@ fn ends(interval: &Interval) -> String {
     format!("{}..{}", name(&interval.after, ""), name(&interval.until, "now"))
 }
 
-fn write_file(out: &mut dyn Write, path: &[u8], blame: &Blame) -> Result<()> {
+fn write_file(out: &mut dyn Write, path: &[u8], blame: &Blame, latest: Option<&str>) -> Result<()> {
     let last = blame.intervals.last().expect("a file that was found has a first state");
     let verb = if blame.entry.is_some() { "last changed" } else { "removed" };
-    writeln!(out, "{}: {verb} by {} ({})", view::relative(path), who(last), ends(last))?;
+    let touches: Vec<&Touch> = last.touches.iter().collect();
+    let who = who(last, &touches, latest, None);
+    writeln!(out, "{}: {verb} by {who} ({})", view::relative(path), ends(last))?;
     if let Some(prompt) = last.touches.last().and_then(|touch| touch.prompt.as_ref()) {
         writeln!(out, "  asked for: {}", visible_line(prompt.as_bytes()))?;
     }
     Ok(())
 }
 
-fn line_text(number: usize, line: &BlamedLine, interval: &Interval, now: jiff::Timestamp) -> String {
+fn line_text(
+    number: usize,
+    line: &BlamedLine,
+    interval: &Interval,
+    (now, latest): (jiff::Timestamp, Option<&str>),
+) -> String {
     const WHO_WIDTH: usize = 40;
-    let when = match (interval.touches.last(), &interval.until) {
+    let when = match (interval.authors().last(), &interval.until) {
         (Some(touch), _) => quantity::age(touch.at.timestamp(), now),
         (None, Some(snapshot)) => quantity::age(snapshot.created_at, now),
         (None, None) => String::new(),
     };
-    let who: String = who(interval).chars().take(WHO_WIDTH).collect();
+    let who = who(interval, &interval.authors(), latest, Some(WHO_WIDTH));
+    let who = match who.chars().count() > WHO_WIDTH {
+        // What else is said of it stands behind the command, and is not cut.
+        true if !interval.authors().is_empty() && interval.rewound.is_none() => who,
+        true => who.chars().take(WHO_WIDTH - 1).chain(['…']).collect(),
+        false => who,
+    };
     let dim = style::DIM;
     format!("{dim}{who:WHO_WIDTH$} {when:>14}{dim:#} {number:>5}  {}", visible_line(&line.text))
 }
 
-fn interval_json(interval: &Interval) -> Value {
+fn interval_json(interval: &Interval, touches: &[&Touch]) -> Value {
     json!({
         "after": interval.after.as_ref().map(|snapshot| &snapshot.id),
         "until": interval.until.as_ref().map(|snapshot| &snapshot.id),
         "rewound": interval.rewound.map(|kind| kind.name()),
         "unread": interval.unread,
-        "by": interval.touches.iter().rev().map(touch::to_json).collect::<Vec<_>>(),
+        "by": touches.iter().rev().copied().map(touch::to_json).collect::<Vec<_>>(),
     })
 }
 
 fn file_json(path: &[u8], blame: &Blame) -> Value {
     let last = blame.intervals.last().expect("a file that was found has a first state");
-    let mut value = interval_json(last);
+    let mut value = interval_json(last, &last.touches.iter().collect::<Vec<_>>());
     if let Some(object) = value.as_object_mut() {
         put_path(object, "path", path);
         object.insert("exists".to_owned(), blame.entry.is_some().into());
@@ -154,7 +181,7 @@ fn file_json(path: &[u8], blame: &Blame) -> Value {
 }
 
 fn line_json(number: usize, line: &BlamedLine, interval: &Interval) -> Value {
-    let mut value = interval_json(interval);
+    let mut value = interval_json(interval, &interval.authors());
     if let Some(object) = value.as_object_mut() {
         object.insert("line".to_owned(), number.into());
         put_path(object, "text", &line.text);

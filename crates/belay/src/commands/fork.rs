@@ -132,9 +132,14 @@ fn names(workspace: &Workspace<'_>, args: &Args) -> Result<Vec<String>> {
 }
 
 fn layered(context: &Context<'_>, workspace: &Workspace<'_>, name: &str, snapshot: Option<&str>) -> Result<Fork> {
+    let given = snapshot.unwrap_or_default();
     let snapshot = snapshot.map(|snapshot| workspace.resolve(snapshot)).transpose().map_err(|error| match error {
-        Error::UnknownSnapshot { .. } => Failure::from(error)
-            .hint("a second name is the snapshot to begin with; for several forks: `belay fork NAME -n 2`"),
+        Error::UnknownSnapshot { .. } | Error::NoSnapshots | Error::NoneSoOld { .. } | Error::OnlySafety => {
+            Failure::from(error).hint(format!(
+                "{} was read as the snapshot to begin with; for several forks: `belay fork NAME -n 2`",
+                view::relative(given.as_bytes())
+            ))
+        }
         other => other.into(),
     })?;
     let mut fork = workspace.fork_layered(name)?;

@@ -47,9 +47,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Prints the log.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.home()?;
-    let workspace = past::workspace_here(context, &home);
-    let is_here = |id: &str| workspace.as_deref().is_none_or(|here| here == id);
-    let record = home.find_run(args.run.as_deref(), &|run| is_here(&run.workspace) && !run.is_watch())?;
+    let record = past::find_among(context, &home, args.run.as_deref(), &|run| !run.is_watch())?;
     let path = home.run_dir(&record.id).join("console.log");
     let is_coming = args.follow && record.is_live();
     if !path.exists() && !is_coming {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -63,7 +64,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PATH")]
     ro: Vec<PathBuf>,
 
-    /// Let a confined command write this too
+    /// Let a confined command write this too; what it changes there outside of the workspace cannot be taken back
     #[arg(long, value_name = "PATH")]
     rw: Vec<PathBuf>,
 
@@ -123,6 +124,9 @@ Examples:
   belay run --time 10m --memory 2GiB -- ./agent.sh
   belay run --detach --label nightly -- ./agent.sh
   belay attach nightly
+
+In a jail the command has a home, /tmp and /var/tmp of its own, which end with the run: what it writes there is
+gone, and the summary names it. --rw DIR lets it write to a directory that stays.
 
 Keys: Ctrl-] three times in a row leaves the run going on without you; `belay attach` comes back.
 
@@ -251,6 +255,9 @@ fn confinement(context: &Context<'_>, args: &Args, workspace: &Workspace<'_>, di
     for (given, reach) in [(&args.ro, Reach::Read), (&args.rw, Reach::Write), (&args.hide, Reach::Hide)] {
         for path in given {
             let path = directory.join(path);
+            if reach != Reach::Read && is_root(&path) {
+                return Err(the_whole_machine(reach).untouched());
+            }
             // What is hidden need not be there; what is granted must be, or the run would miss it without a word.
             if reach != Reach::Hide {
                 path.symlink_metadata().map_err(|error| {
@@ -261,6 +268,22 @@ fn confinement(context: &Context<'_>, args: &Args, workspace: &Workspace<'_>, di
         }
     }
     Ok(Confinement { engine, profile, paths, ephemeral: args.ephemeral, denials: args.denials })
+}
+
+/// Whether a path leads to the root of the filesystem.
+fn is_root(path: &Path) -> bool {
+    let number = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino())).ok();
+    number(path).is_some_and(|one| Some(one) == number(Path::new("/")))
+}
+
+/// Why a flag cannot name the root.
+fn the_whole_machine(reach: Reach) -> Failure {
+    match reach {
+        Reach::Hide => Failure::new(Kind::Usage, "--hide / would hide the workspace and every program")
+            .hint("name what is to be hidden of it; what no rule of the profile grants is hidden anyway"),
+        _ => Failure::new(Kind::Usage, "--rw / would let the command write the whole machine, which is no jail")
+            .hint("name the directories that it may write, or leave the jail out with --isolation none"),
+    }
 }
 
 /// A fork that is a layer can be seen in a jail only.

@@ -114,7 +114,11 @@ impl Sight {
 /// Shows the run.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let home = context.settled_home()?;
-    let run = past::find(context, &home, args.run.as_deref())?;
+    let is_number = |name: &str| name.parse::<u64>().is_ok();
+    let run = past::find(context, &home, args.run.as_deref()).map_err(|failure| match args.run.as_deref() {
+        Some(name) if is_number(name) => failure.hint(format!("of a command: `belay log --command {name}`")),
+        _ => failure,
+    })?;
     let journal = home.journal(&run)?;
     let mut sight = Sight::of(&journal).map_err(belay_session::Error::from)?;
     if run.confinement.ephemeral {
@@ -127,6 +131,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     }
     let mut out = context.ui.paged();
     head(&mut out, &home, &run, &sight)?;
+    if let Some(discarded) = &run.discarded {
+        writeln!(out, "\n{}", summary::gone(context, discarded))?;
+    }
     doers(&mut out, &sight)?;
     snapshots(&mut out, &sight)?;
     denied(&mut out, &sight.proposals(context, &run), &sight)?;

@@ -130,6 +130,13 @@ fn attend(context: &Context<'_>, mut watches: Vec<(RunRecord, RunClient)>) -> Re
                     let changes = quantity::count(farewell.paths, "path");
                     context.ui.say(format_args!("{} ended: {changes} changed, {snapshots}", record.id));
                     summary::warn_of_gaps(context, &farewell);
+                    if let Some(snapshot) = farewell.run.pre_run.as_ref().filter(|_| farewell.paths > 0) {
+                        context.ui.say(format_args!(
+                            "To take it all back: {} rollback {snapshot}   what was seen: {0} log {}",
+                            context.itself(),
+                            record.id
+                        ));
+                    }
                     break;
                 }
                 Ok(Some(_)) => {}

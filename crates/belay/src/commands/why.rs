@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use belay_session::jail::denied_call;
+use belay_session::jail::{PATH_CALLS, denied_call};
 use belay_session::{Confinement, ConfinementEngine, Reasons, Subject};
 use serde_json::json;
 
@@ -52,6 +52,7 @@ Examples:
 
 /// Explains a decision.
 pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
+    let printable = escape::harmless;
     let profile = profiles::get(&profiles::read(context)?, &args.profile)?;
     let directory = context.directory()?;
     let home = context.home()?;
@@ -62,6 +63,13 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
     let confines = workspace.as_ref().is_none_or(|here| here.confinement_engine() != ConfinementEngine::None);
     let asked = asked(&args, &directory);
     let taken_for = asked.name();
+    if !args.call && matches!(&asked, Asked::Other(Subject::Call(name)) if !is_call(name)) {
+        return Err(Failure::not_found(format!(
+            "nothing called {} is known: it is no path here, and no system call that belay has rules for",
+            printable(&args.what)
+        ))
+        .hint("--path, --host or --call says what is meant"));
+    }
     let why = match asked {
         Asked::Other(subject) => profile.why(&subject),
         Asked::Path(path) => {
@@ -82,7 +90,6 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let printable = escape::harmless;
     let mut out = context.ui.out();
     let kind = if taken_for == "path" { String::new() } else { format!(" ({taken_for})") };
     writeln!(out, "{}{kind}: {}", printable(&args.what), printable(&why.decision))?;
@@ -94,7 +101,9 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         writeln!(out, "  otherwise with: {}", printable(instead))?;
     }
     if let Some(closed) = &why.closed {
-        writeln!(out, "  stays closed: {}", printable(closed))?;
+        // Of what can be read, writing is what was asked about.
+        let what = if why.decision == "can be read" { "stays closed for writing" } else { "stays closed" };
+        writeln!(out, "  {what}: {}", printable(closed))?;
     }
     out.finish()?;
     let is_said = args.path || args.host || args.call;
@@ -105,6 +114,11 @@ pub(crate) fn run(context: &Context<'_>, args: Args) -> Result<ExitCode> {
         context.ui.hint("isolation.engine is \"none\": a run is confined only with --isolation jail");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether something is known about a system call of this name.
+fn is_call(name: &str) -> bool {
+    denied_call(name).is_some() || PATH_CALLS.iter().copied().flatten().any(|call| call.name == name)
 }
 
 enum Asked {

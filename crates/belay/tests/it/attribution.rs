@@ -69,7 +69,7 @@ fn a_snapshot_that_came_late_stands_where_it_was_taken() {
     let (removed, taken) = (line("rm doomed"), line(", git, "));
     assert!(removed.is_some() && removed < taken, "{log}");
     let note = log.lines().nth(taken.unwrap()).unwrap_or_default();
-    assert!(note.contains("(for #") && note.contains(" later)"), "{log}");
+    assert!(note.contains("(for #") && note.contains(" later, after #"), "{log}");
 }
 
 #[test]

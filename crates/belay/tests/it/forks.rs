@@ -474,3 +474,17 @@ fn the_summary_of_a_run_in_a_fork_names_its_command() {
     let named = "2  #1 sh -c 'echo z > z; rm gone' (by the run as a whole)";
     assert!(ran.code == 0 && ran.stderr.contains(named), "{ran}");
 }
+
+#[test]
+fn a_fork_that_was_taken_back_counts_nothing_that_is_as_in_the_workspace() {
+    if !crate::jailed::has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a").file("b", "b");
+    world.ok(&["fork", "one"]);
+    world.ok(&["run", "-q", "--fork", "one", "--", "sh", "-c", "echo changed > a; rm b; echo c > c"]);
+    assert_eq!(world.json(&["forks"])["forks"][0]["changed"], 3);
+    world.ok(&["--fork", "one", "rollback", "-y"]);
+    assert_eq!(world.json(&["forks"])["forks"][0]["changed"], 0);
+}

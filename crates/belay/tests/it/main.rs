@@ -10,6 +10,7 @@ mod controller;
 mod demo;
 mod denials;
 mod diff;
+mod discarded;
 mod doors;
 mod ephemeral;
 mod erasing;

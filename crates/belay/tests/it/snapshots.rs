@@ -153,7 +153,7 @@ fn a_home_directory_is_no_workspace_unless_that_is_said_twice() {
     assert_snapshot!(world.ran(command), @"
     exit 4
     --- stderr
-    error: [WORKSPACE] is too large to become a workspace by accident
+    error: [WORKSPACE] is your home, holds it, or is the root of the filesystem: it does not become a workspace by accident
       nothing was changed
     hint: add --yes-really if you mean it
     ");
@@ -301,7 +301,6 @@ fn safety_snapshots_alone_are_not_called_none() {
     exit 3
     --- stderr
     error: this workspace has only safety snapshots, which are used only by name
-      nothing was changed
     hint: `belay snapshots` lists them
     ");
 }

@@ -210,3 +210,109 @@ fn a_completion_script_nobody_reads_to_its_end_is_no_panic() {
     let output = std::process::Command::new("sh").args(["-c", &line]).current_dir(world.workspace.path()).output();
     assert_eq!(String::from_utf8_lossy(&output.unwrap().stderr), "");
 }
+
+#[test]
+fn a_snapshot_that_later_commands_preceded_says_after_which_it_was_taken() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let script = "git init -q . && git add a && git -c user.name=a -c user.email=a@b commit -qm a; cp a b; cp a c";
+    world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", script]);
+    let log = world.ok(&["log", "--no-files"]);
+    let taken = log.lines().find(|line| line.contains(", git, ")).unwrap_or_else(|| panic!("no snapshot: {log}"));
+    let copied = log.lines().find(|line| line.contains("cp a c")).unwrap_or_else(|| panic!("no command: {log}"));
+    let last = copied.trim_start().split(' ').next().expect("a number");
+    assert!(taken.contains(&format!(" later, after {last})")), "{log}");
+    assert!(log.find(taken) > log.find(copied), "it stands where it was taken: {log}");
+}
+
+#[test]
+fn what_was_kept_apart_is_proposed_for_review_as_long_as_it_is_there() {
+    if !crate::jailed::has_namespaces() {
+        return;
+    }
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["run", "-q", "--ephemeral", "--", "sh", "-c", "ls >/dev/null; echo b > b"]);
+    let log = world.ok(&["log"]);
+    assert!(log.find("pre-run") < log.find("#1 ") && log.contains("pre-run"), "{log}");
+    assert!(log.contains("1 path written apart from the workspace: `belay review --run"), "{log}");
+    world.ok(&["discard", "-y"]);
+    let log = world.ok(&["log"]);
+    assert!(!log.contains("belay review") && log.contains("nothing of it waits for a review"), "{log}");
+}
+
+#[test]
+fn a_line_is_blamed_on_who_wrote_it_and_with_the_way_to_take_just_that_back() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    let run = |world: &mut World, script: &str| {
+        world.ok(&["run", "-q", "--isolation", "none", "--", "sh", "-c", script]);
+        let shown = world.json(&["show"]);
+        shown["run"]["id"].as_str().expect("an id").to_owned()
+    };
+    let first = run(&mut world, "printf 'one\n' > .env; chmod 644 .env; chmod 600 .env");
+    let second = run(&mut world, "printf 'two\n' >> .env");
+    if world.json(&["blame", ".env:1"])[1]["by"][0]["command"].is_null() {
+        belay_testkit::skip("who changes a file is not told here");
+        return;
+    }
+    let said = |line: &str| {
+        let ran = world.command(&["blame", line]).output().expect("the program runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&ran.stdout).lines().last().expect("a line").to_owned(), text(&ran.stderr))
+    };
+    let (line, hint) = said(".env:1");
+    assert!(line.contains(&format!(" in {first}")) && !line.contains("chmod") && line.ends_with("one"), "{line}");
+    assert!(hint.contains("`belay undo --command 1 --run ") && hint.contains(&format!("--run {first}`")), "{hint}");
+    let (line, hint) = said(".env:2");
+    assert!(!line.contains("run_"), "the latest run needs no name: {line}");
+    assert!(hint.contains(&format!("--run {second}`")), "{hint}");
+}
+
+#[test]
+fn outside_of_a_workspace_no_other_projects_run_is_shown() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.ok(&["run", "-q", "--isolation", "none", "--", "true"]);
+    let run = world.json(&["runs"])["id"].as_str().expect("an id").to_owned();
+    let elsewhere = world.workspace.base().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("a directory");
+    let elsewhere = elsewhere.to_str().expect("a plain path").to_owned();
+    for verb in ["log", "show", "logs"] {
+        let ran = world.belay(&["-C", &elsewhere, verb]);
+        assert!(ran.code == 3 && ran.stderr.contains("is not protected yet"), "{ran}");
+        assert!(ran.stderr.contains("named by its id"), "{ran}");
+    }
+    world.ok(&["-C", &elsewhere, "show", &run]);
+    let numbered = world.belay(&["show", "18"]);
+    assert!(numbered.stderr.contains("`belay log --command 18`"), "{numbered}");
+}
+
+#[test]
+fn a_flag_cannot_name_the_whole_machine_and_an_unknown_word_is_no_call() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    for (flag, why) in [("--hide", "every program"), ("--rw", "the whole machine")] {
+        let ran = world.belay(&["run", flag, "/", "--", "true"]);
+        assert!(ran.code == 125 && ran.stderr.contains(why), "{ran}");
+    }
+    let ran = world.belay(&["why", "nosuch"]);
+    assert!(ran.code == 3 && ran.stderr.contains("nothing called nosuch is known"), "{ran}");
+    assert!(world.ok(&["why", "--call", "nosuch"]).contains("allowed"));
+    let fork = world.belay(&["fork", "one", "two"]);
+    assert!(fork.code != 0 && fork.stderr.contains("two was read as the snapshot"), "{fork}");
+}
+
+#[test]
+fn the_closest_command_is_named_first_and_who_only_reads_says_nothing_of_changes() {
+    let mut world = World::new();
+    world.workspace.file("a", "a");
+    world.snapshot();
+    let ran = world.belay(&["stauts"]);
+    assert!(ran.code == 2 && ran.stderr.contains("'status', "), "{ran}");
+    for words in [&["blame", "nowhere"][..], &["show"], &["diff", "nowhere"], &["profile", "show", "nobody"]] {
+        let ran = world.belay(words);
+        assert!(ran.code != 0 && !ran.stderr.contains("nothing was changed"), "{ran}");
+    }
+    assert!(world.belay(&["rollback", "-y", "nowhere"]).stderr.contains("nothing was changed"));
+}

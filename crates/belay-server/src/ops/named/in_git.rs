@@ -94,7 +94,11 @@ pub(super) fn restore(call: &Call<'_>, name: &str) -> Result<Reply> {
     let safety = outcome.safety.as_ref().map(|safety| &safety.id);
     let mut reply = restored(name, &files, json!({ "changed": outcome.changed, "safety": safety }));
     // What git cannot hold was said when the commit was made.
-    let left: Vec<Left> = outcome.left.into_iter().filter(|left| left.reason != LeftReason::NotCaptured).collect();
+    let left: Vec<Left> = outcome
+        .left
+        .into_iter()
+        .filter(|left| !matches!(left.reason, LeftReason::NotCaptured | LeftReason::Missed))
+        .collect();
     reply.text = with_left(reply.text, &mut reply.data, &left);
     Ok(reply)
 }

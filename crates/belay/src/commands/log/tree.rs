@@ -71,7 +71,14 @@ pub(super) fn print(
     }
     if run.confinement.ephemeral && scope.only.is_none() {
         let paths = quantity::count(run.totals.paths.unwrap_or(0), "path");
-        writeln!(out, "{dim}{paths} written apart from the workspace: `belay review --run {}`{dim:#}", run.id)?;
+        match run.is_live() || home.is_unreviewed(run) {
+            true => {
+                writeln!(out, "{dim}{paths} written apart from the workspace: `belay review --run {}`{dim:#}", run.id)?
+            }
+            false => {
+                writeln!(out, "{dim}{paths} written apart from the workspace; nothing of it waits for a review{dim:#}")?
+            }
+        }
     }
     if tree.hidden(args) {
         writeln!(out, "{dim}what repeats and what is long was left out: `belay log {} --all`{dim:#}", run.id)?;
@@ -126,6 +133,13 @@ enum Shown {
         last: u64,
         count: usize,
     },
+}
+
+/// That a snapshot was taken later than its command ended.
+struct Late {
+    by: Duration,
+    /// The last command that began in the meantime.
+    after: Option<u64>,
 }
 
 /// The command that was refused something, and the path.
@@ -220,7 +234,8 @@ impl Tree {
                 };
                 let mut asked = asked.filter(|command| self.commands.contains_key(command));
                 if let (Some(number), Some(late)) = (asked, self.lateness(asked, &entry.event)) {
-                    note.push_str(&format!(" (for #{number}, taken {} later)", quantity::took(late)));
+                    let after = late.after.map(|other| format!(", after #{other}")).unwrap_or_default();
+                    note.push_str(&format!(" (for #{number}, taken {} later{after})", quantity::took(late.by)));
                     // Where it was asked for it would promise a state that it does not hold.
                     asked = asked.filter(|_| scope.only.is_some());
                 } else if self.is_early(asked, &entry.event) {
@@ -229,7 +244,9 @@ impl Tree {
                 if asked.is_none() && scope.only.is_some() {
                     continue;
                 }
-                let before = first.is_some_and(|first| entry.seq < self.commands[&first].seq);
+                // Of what is written apart from it, the workspace is captured beside the command, as it was before.
+                let is_first = matches!(&entry.event.what, What::Snapshot(taken) if taken.kind == "pre-run");
+                let before = is_first || first.is_some_and(|first| entry.seq < self.commands[&first].seq);
                 let over = matches!(entry.event.what, What::RunEnded(_) | What::Erased(_));
                 let place = asked.or(first.filter(|_| !before && !over));
                 let items = self.beneath.entry(place).or_default();
@@ -241,7 +258,7 @@ impl Tree {
                     What::Denied(denied) if denied.path.is_some() => Shown::Refused(denied.clone()),
                     _ => Shown::Note(note),
                 };
-                items.push(Item { seq: entry.seq, what });
+                items.push(Item { seq: if is_first { 0 } else { entry.seq }, what });
             }
         }
         self.beneath.values_mut().for_each(|items| items.sort_by_key(|item| item.seq));
@@ -249,13 +266,16 @@ impl Tree {
     }
 
     /// How long after its command's end a snapshot was begun, if others had time to change something.
-    fn lateness(&self, command: Option<u64>, event: &Event) -> Option<Duration> {
+    fn lateness(&self, command: Option<u64>, event: &Event) -> Option<Late> {
         let What::Snapshot(taken) = &event.what else { return None };
         let command = self.commands.get(&command?)?;
         let ended = command.at.unix_nanos() + i128::from(command.duration_ns?);
         let begun = event.at.unix_nanos() - i128::from(taken.took_us) * 1000;
-        let late = Duration::from_nanos(u64::try_from(begun - ended).ok()?);
-        (late > LATE_MIN).then_some(late)
+        let by = Duration::from_nanos(u64::try_from(begun - ended).ok()?);
+        let came_between = |other: &&Command| (ended..begun).contains(&other.at.unix_nanos());
+        let between = self.commands.values().filter(came_between).max_by_key(|other| other.at.unix_nanos());
+        let after = between.map(|other| other.exec.command);
+        (by > LATE_MIN || after.is_some()).then_some(Late { by, after })
     }
 
     /// Whether a snapshot was there before its command ended: it holds what the command may have destroyed.
