@@ -120,7 +120,8 @@ impl Workspace<'_> {
         for snapshot in timeline.snapshots().iter().filter(|snapshot| spans.begun(snapshot) >= last) {
             after = Some(snapshot.clone());
             let is_whole = matches!(snapshot.kind, Kind::Final | Kind::Safety);
-            if is_whole || is_long_before(last, spans.begun(snapshot)) || evidence.is_in(own.values(), snapshot)? {
+            let is_known = spans.is_found(last) || is_long_before(last, spans.begun(snapshot));
+            if is_whole || is_known || evidence.is_in(own.values(), snapshot)? {
                 break;
             }
         }
@@ -141,7 +142,8 @@ impl Workspace<'_> {
         };
         let mut deeds = Vec::new();
         for change in &changes {
-            if change.at > from || (!is_long_before(change.at, from) && !evidence.is_before(change)?) {
+            let is_known = spans.is_found(change.at) || is_long_before(change.at, from);
+            if change.at > from || (!is_known && !evidence.is_before(change)?) {
                 deeds.push(deed(change));
             }
         }
