@@ -6,6 +6,7 @@ use belay_event::{Action, Actor, At, Ended, Raw};
 use belay_journal::{Change, Command, Reader};
 use jiff::Timestamp;
 
+use super::doers::Doers;
 use super::evidence::{Evidence, is_long_before};
 use super::touched::{Deed, LATE_NANOS, Lifetime, family, is_unknown};
 use crate::error::{Error, Result};
@@ -61,13 +62,15 @@ pub(super) struct Account {
     pub(super) settled: At,
     /// When the snapshot after was begun, and until when something may have been told that it holds.
     pub(super) until: Option<(At, At)>,
+    /// Those whom the record of the run knows.
+    pub(super) doers: Doers,
 }
 
 impl Account {
     fn new(spans: &Spans, before: &Snapshot, after: Option<&Snapshot>, has_rest: bool, deeds: Vec<Deed>) -> Account {
         let settled = |snapshot: &Snapshot| At::from_unix_nanos(spans.done(snapshot).unix_nanos() + LATE_NANOS);
         let until = after.map(|after| (spans.begun(after), settled(after)));
-        Account { deeds, has_rest, settled: settled(before), until }
+        Account { deeds, has_rest, settled: settled(before), until, doers: Doers::default() }
     }
 }
 
@@ -148,7 +151,8 @@ impl Workspace<'_> {
             }
         }
         deeds.extend(self.deeds_since(&run)?);
-        let account = Some(Account::new(&spans, before, after.as_ref(), false, deeds));
+        let account = Account::new(&spans, before, after.as_ref(), false, deeds);
+        let account = Some(Account { doers: Doers::of(&commands), ..account });
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
         let info = StepInfo { what, before: before.clone(), after, run: Some(run.id), suffix };
