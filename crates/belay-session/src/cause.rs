@@ -63,6 +63,8 @@ pub struct Circumstances {
     pub rivals: BTreeMap<Vec<u8>, String>,
     /// What the step changed and snapshots leave out.
     pub left_out: Vec<Vec<u8>>,
+    /// What stays because it is as it was before the step began, although a later snapshot does not have it.
+    pub kept: Vec<Vec<u8>>,
 }
 
 /// What taking back a step did.
@@ -183,7 +185,12 @@ impl Workspace<'_> {
         if let Some(placed) = placed {
             let mut merged = self.merged_in_place(step, &placed, &groups, now, &spared)?;
             // Moves that lead to a loss were misread: names alone decide then.
-            if !self.takes_away(&merged, before, now)? {
+            let early = step.early.as_ref().map(|early| self.whole_tree(early)).transpose()?;
+            let mut is_lossy = self.takes_away(&merged, before, now)?;
+            if let Some(early) = &early {
+                is_lossy = is_lossy || self.takes_away(&merged, early, now)?;
+            }
+            if !is_lossy {
                 self.keep_repositories_whole(&mut merged, now)?;
                 let known = self.known(step, &placed.deeds, &mut merged, &around)?;
                 let unwritten = placed.before.unwritten().clone();
@@ -191,8 +198,13 @@ impl Workspace<'_> {
             }
         }
         let mut merged = self.merged_around(step, deeds, &[], &around, &groups, &spared)?;
+        // Who did what to a path before the step is in doubt where a snapshot from after its beginning is gone by.
+        let kept = match &step.early {
+            Some(early) => self.keep_untouched(&mut merged, &self.whole_tree(early)?, now)?,
+            None => Vec::new(),
+        };
         self.keep_repositories_whole(&mut merged, now)?;
-        let known = self.known(step, deeds, &mut merged, &around)?;
+        let known = Circumstances { kept, ..self.known(step, deeds, &mut merged, &around)? };
         Ok(Inverted { merged, unwritten: before.unwritten().clone(), carried: Carried::new(), known })
     }
 
@@ -222,7 +234,7 @@ impl Workspace<'_> {
                 merged.conflicts.push(Conflict { path, clash: Clash::NotCaptured, beside: None });
             }
         }
-        Ok(Circumstances { rivals, left_out })
+        Ok(Circumstances { rivals, left_out, kept: Vec::new() })
     }
 
     /// Merges the way back with everything where it is to be.

@@ -54,7 +54,7 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
     let mut out = context.ui.paged();
     write_plan(&mut out, workspace, &plan, usize::MAX)?;
     out.finish()?;
-    advice(workspace, &plan.conflicts, &plan.step)?.iter().for_each(|advice| context.ui.hint(advice));
+    advice(workspace, &plan.conflicts, &plan.step, &plan.known)?.iter().for_each(|advice| context.ui.hint(advice));
     if !plan.changes.is_empty() || !plan.conflicts.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
     }
@@ -123,7 +123,7 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, reverted: &Reverted)
         };
         ui.warn(format_args!("{fate}: {}", conflict_line(conflict, &reverted.step, &reverted.known)));
     }
-    advice(workspace, &reverted.conflicts, &reverted.step)?.iter().for_each(|advice| ui.hint(advice));
+    advice(workspace, &reverted.conflicts, &reverted.step, &reverted.known)?.iter().for_each(|advice| ui.hint(advice));
     if reverted.outcome.is_some() {
         ui.say(format_args!("\nTo undo: {} undo", context.itself()));
     }
@@ -211,9 +211,15 @@ fn conflict_line(conflict: &Conflict, step: &StepInfo, known: &Circumstances) ->
 /// How to have all the same what stays as it is and of which no other version is put anywhere: what was there before the
 /// step comes back from its snapshot, what was not can only be removed. What the step only moved was there before, and may
 /// be all that is left of it; and so may be what lies in a directory.
-fn advice(workspace: &Workspace<'_>, conflicts: &[Conflict], step: &StepInfo) -> Result<Vec<String>> {
+fn advice(
+    workspace: &Workspace<'_>,
+    conflicts: &[Conflict],
+    step: &StepInfo,
+    circumstances: &Circumstances,
+) -> Result<Vec<String>> {
     let is_held = |conflict: &&Conflict| !matches!(conflict.clash, Clash::Unseen | Clash::NotCaptured);
-    let stays = conflicts.iter().filter(|conflict| conflict.beside.is_none()).filter(is_held);
+    let is_kept = |conflict: &&Conflict| circumstances.kept.contains(&conflict.path);
+    let stays = conflicts.iter().filter(|conflict| conflict.beside.is_none() && !is_kept(conflict)).filter(is_held);
     let before = workspace.tree(&step.before)?;
     let (mut known, mut new) = (Vec::new(), Vec::new());
     for conflict in stays {

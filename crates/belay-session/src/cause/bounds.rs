@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use belay_event::Raw;
-use belay_store::{Clash, Entry, Kind, Merged, Moving};
+use belay_store::{Clash, Conflict, Edit, Entry, Kind, Merged, Moving};
 
 use super::touched::Deed;
 use crate::error::Result;
@@ -16,14 +16,34 @@ impl Workspace<'_> {
     /// another type there.
     pub(super) fn takes_away(&self, merged: &Merged, before: &Tree, now: &Tree) -> Result<bool> {
         for edit in &merged.edits {
-            let (was, is) = (self.entry(before, &edit.path)?, self.entry(now, &edit.path)?);
-            let Some((was, is)) = was.zip(is) else { continue };
-            let stays = edit.after.as_ref().is_some_and(|after| after.kind.file_type() == is.kind.file_type());
-            if !stays && is_as_it_was(&was, &is) {
+            if self.is_taken_away(edit, before, now)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Has stay what the tree has as it is now, and says what that is.
+    pub(super) fn keep_untouched(&self, merged: &mut Merged, before: &Tree, now: &Tree) -> Result<Vec<Vec<u8>>> {
+        let (mut edits, mut kept) = (Vec::new(), Vec::new());
+        for edit in std::mem::take(&mut merged.edits) {
+            match self.is_taken_away(&edit, before, now)? {
+                true if edit.before.as_ref().is_some_and(|entry| matches!(entry.kind, Kind::Dir { .. })) => {}
+                true => kept.push(edit.path),
+                false => edits.push(edit),
+            }
+        }
+        merged.edits = edits;
+        let conflict = |path: &Vec<u8>| Conflict { path: path.clone(), clash: Clash::Doubtful, beside: None };
+        merged.conflicts.extend(kept.iter().map(conflict));
+        Ok(kept)
+    }
+
+    fn is_taken_away(&self, edit: &Edit, before: &Tree, now: &Tree) -> Result<bool> {
+        let (was, is) = (self.entry(before, &edit.path)?, self.entry(now, &edit.path)?);
+        let Some((was, is)) = was.zip(is) else { return Ok(false) };
+        let stays = edit.after.as_ref().is_some_and(|after| after.kind.file_type() == is.kind.file_type());
+        Ok(!stays && is_as_it_was(&was, &is))
     }
 
     /// The tree without git's locks that are gone by now: they are no part of a repository, and it is not usable with them.

@@ -78,10 +78,10 @@ impl Workspace<'_> {
         if !account.deeds.iter().any(|deed| deed.change.to.is_some()) {
             return Ok(None);
         }
-        // Where the step is all that happened, it is undone by having everything as it was before.
+        // Where the step is all that happened and nothing changed since, it is undone by having everything as it was before.
         let is_all = account.deeds.iter().all(|deed| deed.mine && !deed.others);
         let is_last = |after: &Tree| after.manifest().identity == around.now.manifest().identity;
-        if is_all && around.after.is_none_or(is_last) {
+        if is_all && around.after.is_some_and(is_last) {
             return Ok(None);
         }
         let mut deeds = account.deeds.clone();

@@ -51,6 +51,8 @@ pub(super) struct Step {
     /// Who did what; none if nobody knows, and the step is everything that happened.
     pub(super) account: Option<Account>,
     pub(super) cause: Cause,
+    /// The last snapshot before it began, where a later one is the better one to go by.
+    pub(super) early: Option<Snapshot>,
 }
 
 /// Who did what since the snapshot before a step was begun.
@@ -115,8 +117,9 @@ impl Workspace<'_> {
                     && paths.contains(&change.change.path)
             })
         };
-        let early = newest_by(command.at).filter(|early| early.number < late.number && !is_shared(early));
-        let before = early.unwrap_or(late);
+        let early = newest_by(command.at).filter(|early| early.number < late.number);
+        let before = early.filter(|early| !is_shared(early)).unwrap_or(late);
+        let early = early.filter(|early| early.number < before.number).cloned();
         let own: BTreeMap<&Raw, &Change> = mine().map(|change| (&change.change.path, change)).collect();
         let evidence = Evidence::of(self, &commands, self.whole_tree(before)?);
         let mut after = None;
@@ -156,7 +159,7 @@ impl Workspace<'_> {
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
         let info = StepInfo { what, before: before.clone(), after, run: Some(run.id), suffix };
-        Ok(Step { info, account, cause })
+        Ok(Step { info, account, cause, early })
     }
 
     fn snapshot_step(&self, timeline: &Timeline, name: &str) -> Result<Step> {
@@ -185,7 +188,7 @@ impl Workspace<'_> {
         let account = self.account_of(timeline, &before, after)?;
         let cause = Cause { run: run.clone(), turn: before.cause.turn, ..Cause::default() };
         let info = StepInfo { what, after: after.cloned(), before, run, suffix };
-        Ok(Step { info, account, cause })
+        Ok(Step { info, account, cause, early: None })
     }
 
     /// The snapshot with which a turn ended, if its end was told before the next began; one that changed nothing at last

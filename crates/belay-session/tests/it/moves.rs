@@ -545,3 +545,20 @@ fn a_repository_in_a_directory_that_goes_back_is_not_torn_apart() {
         assert!(!bed.ws.join("e").exists());
     });
 }
+
+#[test]
+fn what_is_as_it_was_before_the_step_began_stays_although_a_snapshot_in_between_lacks_it() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let mut past = Past::new(&bed);
+    let shell = past.exec(Some(1), "sh");
+    std::fs::rename(bed.ws.join("a"), bed.ws.join("b")).unwrap();
+    past.change(None, Action::Deleted, "a");
+    past.change(None, Action::Created, "b");
+    past.snap(Kind::Auto, None);
+    copy(&mut past, shell, "b", "a", LINES);
+    past.exit(shell);
+    past.snap(Kind::Auto, None);
+    assert_eq!(paths(&revert(&bed, shell).conflicts), [("a".into(), Clash::Doubtful)]);
+    assert_eq!([bed.text("a"), bed.text("b")], [LINES, LINES]);
+}
