@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::record::{Cause, Kind, Origin, Snapshot};
 use crate::rollback::Recovered;
 use crate::snapshot::SnapshotRequest;
+use crate::spans::found_at;
 use crate::workspace::{Work, Workspace};
 use memory::{Memory, OpenCall};
 
@@ -255,8 +256,7 @@ impl Workspace<'_> {
             let by = memory.open.is_empty().then_some(Actor { pid: None, command: Some(call.number), exact: false });
             let changes = self.changes(&self.tree(before)?, &self.tree(after)?, &Scope::default())?;
             let told = changes.iter().filter(|change| !change.what().is_nothing() && !change.opaque);
-            // They were made before the snapshot that shows them.
-            let at = At::from_unix_nanos(after.created_at.as_nanosecond() - 1);
+            let at = found_at(after);
             events.extend(told.take(CHANGES_MAX).map(|change| Event::new(at, What::File(change_of(change, by)))));
         }
         let duration_ns = u64::try_from(now.duration_since(call.at).as_nanos()).unwrap_or_default();

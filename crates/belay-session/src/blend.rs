@@ -11,8 +11,8 @@ use std::sync::Arc;
 use belay_event as event;
 use belay_store::{
     Captured, Carried, Change, Clash, Conflict, Edit, Entry, Hash, Inverse, Kind as EntryKind, Manifest, Merged,
-    MtimePolicy, Node, ObjectKind, OnDamage, Opaque, Ousted, Scope, Side, Sides, Store, Trees, View, diff, graft,
-    is_privileged, merge,
+    MtimePolicy, Node, ObjectKind, OnDamage, Opaque, Ousted, Scope, Share, Side, Sides, Store, Trees, View, diff,
+    graft, is_privileged, merge,
 };
 
 use crate::error::{Error, Result};
@@ -81,6 +81,7 @@ pub struct Brought {
 pub(crate) struct Meant<'a> {
     pub(crate) is_meant: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) is_doubtful: &'a dyn Fn(&[u8]) -> bool,
+    pub(crate) share: &'a dyn Fn(&[u8], &Entry) -> Option<Share>,
     pub(crate) is_removed: &'a dyn Fn(&[u8]) -> bool,
     pub(crate) ousted: &'a [Ousted],
     pub(crate) suffix: &'a str,
@@ -89,7 +90,8 @@ pub(crate) struct Meant<'a> {
 impl<'a> Meant<'a> {
     /// Nobody else had a hand in it.
     fn wholly(is_meant: &'a dyn Fn(&[u8]) -> bool, suffix: &'a str) -> Meant<'a> {
-        Meant { is_meant, is_doubtful: &|_| false, is_removed: &|_| false, ousted: &[], suffix }
+        let (is_doubtful, share, is_removed) = (&|_: &[u8]| false, &|_: &[u8], _: &Entry| None, &|_: &[u8]| false);
+        Meant { is_meant, is_doubtful, share, is_removed, ousted: &[], suffix }
     }
 }
 
@@ -275,8 +277,8 @@ impl Workspace<'_> {
         let applied = self.carry_out(&aim, &safety, &plan, work, None)?;
         tell(Stage::Restored);
         let left = plan.left.into_iter().chain(applied.left).collect();
-        let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
-        let outcome = Outcome { kind, safety: Some(safety), target, changed, left, recovered };
+        let (kind, target, paths, changed) = (aim.kind, aim.target, aim.paths, applied.changed);
+        let outcome = Outcome { kind, safety: Some(safety), target, paths, changed, left, recovered };
         self.tell_rewound(still, &outcome, &plan.steps);
         self.tidy_store();
         Ok(Brought { conflicts: merged.conflicts, outcome: Some(outcome) })
@@ -303,6 +305,7 @@ impl Workspace<'_> {
             changes: &changes,
             is_meant: meant.is_meant,
             is_doubtful: meant.is_doubtful,
+            share: meant.share,
             is_removed: meant.is_removed,
             ousted: meant.ousted,
             suffix: meant.suffix.as_bytes(),

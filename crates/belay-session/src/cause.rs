@@ -4,6 +4,8 @@
 //! rollback like any other: planned, announced, resumed after a crash, and taken back by `belay undo`. What cannot be
 //! told apart is a conflict: the present stays, and the version before the step is put beside it.
 
+mod bounds;
+mod doers;
 mod evidence;
 mod moves;
 mod places;
@@ -11,10 +13,12 @@ mod step;
 mod touched;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
+use belay_event::Action;
 use belay_store::{
-    Applied, Change, Clash, Conflict, Edit, Entry, Faults, Kind as EntryKind, Left, Merged, MtimePolicy, OnDamage,
-    Ousted, Scope, Spared,
+    Applied, Carried, Change, Clash, Conflict, Edit, Entry, Faults, Hash, Kind as EntryKind, Left, Merged, MtimePolicy,
+    Node, OnDamage, Ousted, Scope, Spared,
 };
 
 use crate::blend::{Meant, change_of, paths_of, weigh};
@@ -48,6 +52,19 @@ pub struct RevertPlan {
     pub changes: Vec<Change>,
     /// The paths that would stay, and why.
     pub conflicts: Vec<Conflict>,
+    /// What else is known of the step.
+    pub known: Circumstances,
+}
+
+/// What is known of a step beside what is to be done.
+#[derive(Clone, Debug, Default)]
+pub struct Circumstances {
+    /// Which commands had a hand in paths that therefore stay.
+    pub rivals: BTreeMap<Vec<u8>, String>,
+    /// What the step changed and snapshots leave out.
+    pub left_out: Vec<Vec<u8>>,
+    /// What stays because it is as it was before the step began, although a later snapshot does not have it.
+    pub kept: Vec<Vec<u8>>,
 }
 
 /// What taking back a step did.
@@ -57,14 +74,20 @@ pub struct Reverted {
     pub step: StepInfo,
     /// The paths that stayed, and why.
     pub conflicts: Vec<Conflict>,
+    /// What else is known of the step.
+    pub known: Circumstances,
     /// What was changed; none if there was nothing to do.
     pub outcome: Option<Outcome>,
 }
 
-/// What is to be done, and the trees with everything where it is to be, if something was moved.
+/// What is to be done, and what the tree that it leads to is made of beside what the store holds.
 struct Inverted {
     merged: Merged,
-    placed: Option<Placed>,
+    /// Directories of the tree before the step that only memory has.
+    unwritten: HashMap<Hash, Arc<Node>>,
+    /// What is only moved.
+    carried: Carried,
+    known: Circumstances,
 }
 
 impl Workspace<'_> {
@@ -73,10 +96,10 @@ impl Workspace<'_> {
         let step = self.step(&request.step)?;
         let before = self.whole_tree(&step.info.before)?;
         let now = self.look(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
-        let Inverted { merged, .. } = self.inverse(&step, &before, &now)?;
+        let Inverted { merged, known, .. } = self.inverse(&step, &before, &now)?;
         let mut changes: Vec<Change> = merged.edits.into_iter().map(change_of).collect();
         weigh(&mut changes);
-        Ok(RevertPlan { step: step.info, changes, conflicts: merged.conflicts })
+        Ok(RevertPlan { step: step.info, changes, conflicts: merged.conflicts, known })
     }
 
     /// Takes the step back.
@@ -101,19 +124,14 @@ impl Workspace<'_> {
         tell(Stage::Capturing);
         let captured = self.capture(Look { keep: Some(before.manifest()), ..Look::default() }, work)?;
         let now = Tree::stored(captured.manifest.clone());
-        let Inverted { merged, placed } = self.inverse(&step, &before, &now)?;
+        let Inverted { merged, unwritten, carried, known } = self.inverse(&step, &before, &now)?;
         if merged.edits.is_empty() {
-            return Ok(Reverted { step: step.info, conflicts: merged.conflicts, outcome: None });
+            return Ok(Reverted { step: step.info, conflicts: merged.conflicts, known, outcome: None });
         }
         let safety = self.name_safety(captured, &format!("before undoing {}", step.info.what))?;
         tell(Stage::Captured(&safety));
-        let (target, manifest) = match &placed {
-            Some(placed) => {
-                let (ours, theirs, unwritten) = (now.manifest(), before.manifest(), placed.before.unwritten());
-                self.plant_moved(&merged, ours, theirs, &without(&step), unwritten, &placed.carried)?
-            }
-            None => self.plant(&merged, now.manifest(), before.manifest(), &without(&step))?,
-        };
+        let (ours, theirs) = (now.manifest(), before.manifest());
+        let (target, manifest) = self.plant_moved(&merged, ours, theirs, &without(&step), &unwritten, &carried)?;
         let mtime = request.mtime.unwrap_or(usual_mtime(&before.coverage(self.home.store())?));
         let aim = Aim {
             kind: RewindKind::Revert,
@@ -130,7 +148,7 @@ impl Workspace<'_> {
         let outcome = outcome(aim, safety, plan.left, applied, recovered);
         self.tell_rewound(still, &outcome, &plan.steps);
         self.tidy_store();
-        Ok(Reverted { step: step.info, conflicts: merged.conflicts, outcome: Some(outcome) })
+        Ok(Reverted { step: step.info, conflicts: merged.conflicts, known, outcome: Some(outcome) })
     }
 
     /// The cause of a snapshot that is taken before a turn: of the run that is going on, if there is one.
@@ -145,11 +163,18 @@ impl Workspace<'_> {
 
     /// What is to be done to `now` so that the step was never made.
     fn inverse(&self, step: &Step, before: &Tree, now: &Tree) -> Result<Inverted> {
+        let deeds = step.account.as_ref().map_or(&[][..], |account| &account.deeds);
         let after = step.info.after.as_ref().map(|after| self.whole_tree(after)).transpose()?;
+        let unlocked = match &after {
+            Some(after) => self.without_locks(after, now, deeds)?,
+            None => None,
+        };
+        let (after, unlocked_before) = (unlocked.or(after), self.without_locks(before, now, deeds)?);
+        let before = unlocked_before.as_ref().unwrap_or(before);
         let groups = [after.as_ref().unwrap_or(now), now, before]
             .map(|tree| tree.links(self.home.store()).map(|links| links.groups));
         let [after_links, links, before_links] = groups;
-        let mut groups = [after_links?, links?, before_links?];
+        let groups = [after_links?, links?, before_links?];
         // Whoever asks is told nothing of what he is kept from, and no copy of it is put beside it.
         let spared = self.guard().spared().with_names_of(&[&groups[0], &groups[1], &groups[2]]);
         let around = Around { before, after: after.as_ref(), now };
@@ -157,29 +182,81 @@ impl Workspace<'_> {
             Some(account) => self.place(account, &around, &spared)?,
             None => None,
         };
-        let mut merged = match &placed {
-            Some(placed) => {
-                groups = [
-                    placed.names(std::mem::take(&mut groups[0]), after.is_none()),
-                    groups[1].clone(),
-                    groups[2].clone(),
-                ];
-                groups[1] = placed.names(std::mem::take(&mut groups[1]), true);
-                groups[2] = placed.names(std::mem::take(&mut groups[2]), false);
-                let around = Around { before: &placed.before, after: placed.after.as_ref(), now: &placed.now };
-                self.merged_around(step, &placed.deeds, &placed.ousted, &around, &groups, &spared)?
+        if let Some(placed) = placed {
+            let mut merged = self.merged_in_place(step, &placed, &groups, now, &spared)?;
+            // Moves that lead to a loss were misread: names alone decide then.
+            let early = step.early.as_ref().map(|early| self.whole_tree(early)).transpose()?;
+            let mut is_lossy = self.takes_away(&merged, before, now)?;
+            if let Some(early) = &early {
+                is_lossy = is_lossy || self.takes_away(&merged, early, now)?;
             }
-            None => {
-                let deeds = step.account.as_ref().map_or(&[][..], |account| &account.deeds);
-                self.merged_around(step, deeds, &[], &around, &groups, &spared)?
+            if !is_lossy {
+                self.keep_repositories_whole(&mut merged, now)?;
+                let known = self.known(step, &placed.deeds, &mut merged, &around)?;
+                let unwritten = placed.before.unwritten().clone();
+                return Ok(Inverted { merged, unwritten, carried: placed.carried, known });
             }
-        };
-        if let Some(placed) = &placed {
-            self.as_of(&mut merged, now, &placed.now)?;
-            let told = placed.conflicts.iter().filter(|conflict| !spared.lies_within(&conflict.path));
-            merged.conflicts.extend(told.cloned());
         }
-        Ok(Inverted { merged, placed })
+        let mut merged = self.merged_around(step, deeds, &[], &around, &groups, &spared)?;
+        // Who did what to a path before the step is in doubt where a snapshot from after its beginning is gone by.
+        let kept = match &step.early {
+            Some(early) => self.keep_untouched(&mut merged, &self.whole_tree(early)?, now)?,
+            None => Vec::new(),
+        };
+        self.keep_repositories_whole(&mut merged, now)?;
+        let known = Circumstances { kept, ..self.known(step, deeds, &mut merged, &around)? };
+        Ok(Inverted { merged, unwritten: before.unwritten().clone(), carried: Carried::new(), known })
+    }
+
+    /// Who else had a hand in what stays, and what the step did that no snapshot shows: what it removed of that is lost.
+    fn known(&self, step: &Step, deeds: &[Deed], merged: &mut Merged, around: &Around<'_>) -> Result<Circumstances> {
+        let Some(account) = &step.account else {
+            let left_out = self.left_out(&step.info.before)?;
+            return Ok(Circumstances { left_out, ..Circumstances::default() });
+        };
+        let rivals = account.doers.rivals(&merged.conflicts, deeds);
+        let mut left_out = self.left_out(&step.info.before)?;
+        left_out.extend(step.info.after.as_ref().map(|after| self.left_out(after)).transpose()?.unwrap_or_default());
+        left_out.sort();
+        left_out.dedup();
+        let own = || account.deeds.iter().filter(|deed| deed.mine && !deed.late);
+        let is_at = |deed: &Deed, gap: &Vec<u8>| {
+            let path = deed.change.path.bytes();
+            path.strip_prefix(&gap[..]).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        };
+        left_out.retain(|gap| own().any(|deed| is_at(deed, gap)));
+        let was_there = self.left_out(&step.info.before)?;
+        for gap in left_out.iter().filter(|gap| was_there.contains(gap)) {
+            let is_removed = own().any(|deed| deed.change.action == Action::Deleted && is_at(deed, gap));
+            let is_told = merged.conflicts.iter().any(|conflict| conflict.path == *gap);
+            if is_removed && !is_told && !self.holds(gap) && self.entry(around.now, gap)?.is_none() {
+                let path = gap.clone();
+                merged.conflicts.push(Conflict { path, clash: Clash::NotCaptured, beside: None });
+            }
+        }
+        Ok(Circumstances { rivals, left_out, kept: Vec::new() })
+    }
+
+    /// Merges the way back with everything where it is to be.
+    fn merged_in_place(
+        &self,
+        step: &Step,
+        placed: &Placed,
+        groups: &[Vec<Vec<Vec<u8>>>; 3],
+        now: &Tree,
+        spared: &Spared,
+    ) -> Result<Merged> {
+        let groups = [
+            placed.names(groups[0].clone(), placed.after.is_none()),
+            placed.names(groups[1].clone(), true),
+            placed.names(groups[2].clone(), false),
+        ];
+        let around = Around { before: &placed.before, after: placed.after.as_ref(), now: &placed.now };
+        let mut merged = self.merged_around(step, &placed.deeds, &placed.ousted, &around, &groups, spared)?;
+        self.as_of(&mut merged, now, &placed.now)?;
+        let told = placed.conflicts.iter().filter(|conflict| !spared.lies_within(&conflict.path));
+        merged.conflicts.extend(told.cloned());
+        Ok(merged)
     }
 
     /// Merges the way back from after the step to before it into what is there.
@@ -202,6 +279,7 @@ impl Workspace<'_> {
         let meant = Meant {
             is_meant: &|path| touched.is_meant(path) && !spared.contains(path),
             is_doubtful: &|path| touched.is_doubtful(path),
+            share: &|path, left| account.and_then(|account| account.doers.share(deeds, path, left)),
             is_removed: &|path| removed.iter().any(|removed| removed == path),
             ousted: &ousted,
             suffix: &step.info.suffix,
@@ -320,6 +398,6 @@ fn without(step: &Step) -> SnapshotRequest {
 
 fn outcome(aim: Aim, safety: Snapshot, left: Vec<Left>, applied: Applied, recovered: Vec<Recovered>) -> Outcome {
     let left = left.into_iter().chain(applied.left).collect();
-    let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
-    Outcome { kind, safety: Some(safety), target, changed, left, recovered }
+    let (kind, target, paths, changed) = (aim.kind, aim.target, aim.paths, applied.changed);
+    Outcome { kind, safety: Some(safety), target, paths, changed, left, recovered }
 }

@@ -77,7 +77,7 @@ pub use bisect::{Checkout, Program, Search, Turn, Verdict};
 pub use blame::{Blame, BlamedLine, Interval, Touch};
 pub use blend::{Brought, Choice, Draft, Incoming};
 pub use budget::Budget;
-pub use cause::{RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
+pub use cause::{Circumstances, RevertPlan, RevertRequest, Reverted, StepInfo, StepName};
 pub use changes::{Changed, ChangedPath, ChangesOf, NewerEdit};
 pub use clock::{Clock, Ids};
 pub use config::{Edited, Format, Layer, Override, Setting, Settings, Sources, Text};

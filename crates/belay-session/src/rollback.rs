@@ -98,6 +98,8 @@ pub struct Outcome {
     pub safety: Option<Snapshot>,
     /// The snapshot that was restored.
     pub target: Snapshot,
+    /// The paths that were meant; none mean the whole workspace.
+    pub paths: Vec<Vec<u8>>,
     /// How many paths were changed.
     pub changed: u64,
     /// What was left, and why.
@@ -189,8 +191,8 @@ impl Workspace<'_> {
         // An undo counts even if somebody has put everything back by hand: the next one goes further back.
         let is_idle = plan.steps.is_empty() && opening.is_empty();
         if is_idle && matches!(aim.kind, RewindKind::Rollback | RewindKind::Restore) {
-            let (kind, target, left) = (aim.kind, aim.target, plan.left);
-            return Ok(Outcome { kind, safety: None, target, changed: 0, left, recovered });
+            let (kind, target, paths, left) = (aim.kind, aim.target, aim.paths, plan.left);
+            return Ok(Outcome { kind, safety: None, target, paths, changed: 0, left, recovered });
         }
         let why = format!("before {} to {}", aim.kind.name(), aim.target.id);
         let safety = match opening.is_empty() {
@@ -202,8 +204,8 @@ impl Workspace<'_> {
         let applied = self.carry_out_opened(&aim, &safety, &plan, opening, (work, faults))?;
         tell(Stage::Restored);
         let left = plan.left.into_iter().chain(applied.left).collect();
-        let (kind, target, changed) = (aim.kind, aim.target, applied.changed);
-        let outcome = Outcome { kind, safety: Some(safety), target, changed, left, recovered };
+        let (kind, target, paths, changed) = (aim.kind, aim.target, aim.paths, applied.changed);
+        let outcome = Outcome { kind, safety: Some(safety), target, paths, changed, left, recovered };
         self.tell_rewound(still, &outcome, &plan.steps);
         self.tidy_store();
         Ok(outcome)

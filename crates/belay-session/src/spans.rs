@@ -1,6 +1,6 @@
 //! When snapshots were begun and when they were done: what happened meanwhile may be in them or not.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use belay_event::At;
 use belay_journal::Reader;
@@ -11,10 +11,15 @@ use crate::timeline::Timeline;
 use crate::workspace::Workspace;
 
 /// When the snapshots of a timeline were taken, as the record of a run tells.
-pub(crate) struct Spans(HashMap<String, [At; 2]>);
+pub(crate) struct Spans {
+    by_id: HashMap<String, [At; 2]>,
+    /// When that is said to have happened which a hook found by comparing a snapshot with the one before.
+    found: HashSet<At>,
+}
 
 impl Spans {
     pub(crate) fn of(timeline: &Timeline, reader: &Reader) -> Result<Spans> {
+        let found = timeline.snapshots().iter().map(found_at).collect();
         let listed = timeline.snapshots().iter().map(|one| (one.id.clone(), [At::from(one.created_at); 2]));
         let mut spans: HashMap<String, [At; 2]> = listed.collect();
         for told in reader.snapshots()? {
@@ -25,18 +30,28 @@ impl Spans {
             let begun = At::from_unix_nanos(told.at.unix_nanos() - took);
             *span = [span[0].min(begun), span[1].max(told.at)];
         }
-        Ok(Spans(spans))
+        Ok(Spans { by_id: spans, found })
+    }
+
+    /// Whether what happened then was found by a snapshot, and so is surely in it.
+    pub(crate) fn is_found(&self, at: At) -> bool {
+        self.found.contains(&at)
     }
 
     /// When the snapshot was begun; without a record of that, when it was listed.
     pub(crate) fn begun(&self, snapshot: &Snapshot) -> At {
-        self.0.get(&snapshot.id).map_or(At::from(snapshot.created_at), |span| span[0])
+        self.by_id.get(&snapshot.id).map_or(At::from(snapshot.created_at), |span| span[0])
     }
 
     /// When the snapshot was done.
     pub(crate) fn done(&self, snapshot: &Snapshot) -> At {
-        self.0.get(&snapshot.id).map_or(At::from(snapshot.created_at), |span| span[1])
+        self.by_id.get(&snapshot.id).map_or(At::from(snapshot.created_at), |span| span[1])
     }
+}
+
+/// The time that is given to what a snapshot shows and nobody saw happen: it was before the snapshot.
+pub(crate) fn found_at(snapshot: &Snapshot) -> At {
+    At::from_unix_nanos(snapshot.created_at.as_nanosecond() - 1)
 }
 
 impl Workspace<'_> {

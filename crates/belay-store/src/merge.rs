@@ -62,12 +62,23 @@ pub struct Inverse<'a> {
     pub is_meant: &'a dyn Fn(&[u8]) -> bool,
     /// Whether somebody else changed the path between the two trees as well.
     pub is_doubtful: &'a dyn Fn(&[u8]) -> bool,
+    /// What of such a path only the step changed, if that is known.
+    pub share: &'a dyn Fn(&[u8], &Entry) -> Option<Share>,
     /// Whether the step removed the path after somebody else changed it: an older version is all that there is.
     pub is_removed: &'a dyn Fn(&[u8]) -> bool,
     /// What others overwrote and the step had changed: it stays away, and what `theirs` had is put beside.
     pub ousted: &'a [Ousted],
     /// Ends the name under which an older version is put beside a newer one.
     pub suffix: &'a [u8],
+}
+
+/// What of a file only one of those who changed it can have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Its mode, owner and the like.
+    Metadata,
+    /// What is in it.
+    Content,
 }
 
 /// What was at a path before something else was moved there.

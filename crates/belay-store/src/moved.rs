@@ -67,6 +67,11 @@ impl<'a> Moving<'a> {
         Ok(())
     }
 
+    /// Takes away what is at the path.
+    pub fn remove(&mut self, path: &[u8]) -> Result<()> {
+        self.take(path).map(drop)
+    }
+
     /// Moves what is at `from` as far as `mask` has it there too or `also` says so, and hands the moved paths to `each` by
     /// their old and new names; what else is in a directory stays where it is. `false` if something is at `to`, or in the
     /// way there.
@@ -229,6 +234,8 @@ fn split(
         let path = [path, b"/", &name].concat();
         let other = others.as_mut().and_then(|others| others.get_mut(&name));
         let (stays, goes) = match other.is_some() || also(&path) {
+            // Half of a repository is none.
+            true if name == b".git" => (None, Some(inner)),
             true => split(view, inner, mask_view, other, &path, also)?,
             false => (Some(inner), None),
         };

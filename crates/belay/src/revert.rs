@@ -1,10 +1,14 @@
 //! Undo of one step: show what would change and what stays, ask, carry it out, tell how to take it back.
 
+use std::ffi::OsStr;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
 use belay_session::store::{Clash, Conflict};
-use belay_session::{RevertPlan, RevertRequest, Reverted, Stage, StepInfo, StepName, Workspace, shell_word};
+use belay_session::{
+    Circumstances, RevertPlan, RevertRequest, Reverted, Stage, StepInfo, StepName, Workspace, shell_word,
+};
 use serde_json::{Map, Value, json};
 
 use crate::commands::rollback::How;
@@ -50,7 +54,7 @@ fn dry_run(context: &Context<'_>, workspace: &Workspace<'_>, request: &RevertReq
     let mut out = context.ui.paged();
     write_plan(&mut out, workspace, &plan, usize::MAX)?;
     out.finish()?;
-    advice(workspace, &plan.conflicts, &plan.step)?.iter().for_each(|advice| context.ui.hint(advice));
+    advice(workspace, &plan.conflicts, &plan.step, &plan.known)?.iter().for_each(|advice| context.ui.hint(advice));
     if !plan.changes.is_empty() || !plan.conflicts.is_empty() {
         context.ui.say("Nothing was changed (dry run).");
     }
@@ -106,19 +110,20 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, reverted: &Reverted)
             view::say_left(ui, &outcome.left);
         }
         None if reverted.conflicts.is_empty() => {
-            ui.say(nothing_left(workspace, &reverted.step));
+            ui.say(nothing_left(&reverted.step, &reverted.known));
         }
         None => ui.say(format_args!("Nothing was changed.")),
     }
     for conflict in &reverted.conflicts {
         let fate = match conflict.clash {
             Clash::Unseen => "cannot be brought back",
+            Clash::NotCaptured if !is_there(workspace, &conflict.path) => "cannot be brought back",
             _ if is_in_place(conflict) => "an older version is back",
             _ => "left as it is",
         };
-        ui.warn(format_args!("{fate}: {}", conflict_line(conflict, &reverted.step)));
+        ui.warn(format_args!("{fate}: {}", conflict_line(conflict, &reverted.step, &reverted.known)));
     }
-    advice(workspace, &reverted.conflicts, &reverted.step)?.iter().for_each(|advice| ui.hint(advice));
+    advice(workspace, &reverted.conflicts, &reverted.step, &reverted.known)?.iter().for_each(|advice| ui.hint(advice));
     if reverted.outcome.is_some() {
         ui.say(format_args!("\nTo undo: {} undo", context.itself()));
     }
@@ -126,10 +131,9 @@ fn report(context: &Context<'_>, workspace: &Workspace<'_>, reverted: &Reverted)
 }
 
 /// Says that there is nothing to take back, and where nobody could have seen that there is.
-fn nothing_left(workspace: &Workspace<'_>, step: &StepInfo) -> String {
+fn nothing_left(step: &StepInfo, known: &Circumstances) -> String {
     let what = printable(step.what.as_bytes());
-    let left_out = workspace.left_out(&step.before).unwrap_or_default();
-    let names: Vec<&[u8]> = left_out.iter().map(Vec::as_slice).collect();
+    let names: Vec<&[u8]> = known.left_out.iter().map(Vec::as_slice).collect();
     match names.is_empty() {
         true => format!("Nothing to do: nothing of {what} is left that can be taken back."),
         false => format!(
@@ -142,7 +146,7 @@ fn nothing_left(workspace: &Workspace<'_>, step: &StepInfo) -> String {
 fn write_plan(out: &mut dyn Write, workspace: &Workspace<'_>, plan: &RevertPlan, lines_max: usize) -> Result<()> {
     let what = printable(plan.step.what.as_bytes());
     if plan.changes.is_empty() && plan.conflicts.is_empty() {
-        writeln!(out, "{}", nothing_left(workspace, &plan.step))?;
+        writeln!(out, "{}", nothing_left(&plan.step, &plan.known))?;
         return Ok(());
     }
     writeln!(out, "Undo {what}, {}:", between(&plan.step))?;
@@ -157,10 +161,11 @@ fn write_plan(out: &mut dyn Write, workspace: &Workspace<'_>, plan: &RevertPlan,
     for conflict in &plan.conflicts {
         let fate = match conflict.clash {
             Clash::Unseen => "is lost",
+            Clash::NotCaptured if !is_there(workspace, &conflict.path) => "is lost",
             _ if is_in_place(conflict) => "older",
             _ => "stays",
         };
-        writeln!(out, "  {fate}: {}", conflict_line(conflict, &plan.step))?;
+        writeln!(out, "  {fate}: {}", conflict_line(conflict, &plan.step, &plan.known))?;
     }
     Ok(())
 }
@@ -177,7 +182,13 @@ fn is_in_place(conflict: &Conflict) -> bool {
     conflict.beside.as_ref() == Some(&conflict.path)
 }
 
-fn conflict_line(conflict: &Conflict, step: &StepInfo) -> String {
+/// Whether something is at the path.
+fn is_there(workspace: &Workspace<'_>, path: &[u8]) -> bool {
+    let path = workspace.path().join(OsStr::from_bytes(path));
+    path.symlink_metadata().is_ok()
+}
+
+fn conflict_line(conflict: &Conflict, step: &StepInfo, known: &Circumstances) -> String {
     if is_in_place(conflict) {
         let path = view::relative(&conflict.path);
         return format!("{path} (as in {}; somebody else changed it before this step removed it)", step.before.id);
@@ -186,19 +197,39 @@ fn conflict_line(conflict: &Conflict, step: &StepInfo) -> String {
         Some(beside) => format!("; the version before it is {}", view::relative(beside)),
         None => String::new(),
     };
-    format!("{} ({}){beside}", view::relative(&conflict.path), clash_words(conflict.clash))
+    let rivals = known.rivals.get(&conflict.path).filter(|_| conflict.clash == Clash::Doubtful);
+    let why = match rivals {
+        Some(rivals) => {
+            let rivals = printable(rivals.as_bytes());
+            format!("somebody else changed it in the same interval: {rivals}; nobody can tell what is whose")
+        }
+        None => clash_words(conflict.clash).to_owned(),
+    };
+    format!("{} ({why}){beside}", view::relative(&conflict.path))
 }
 
 /// How to have all the same what stays as it is and of which no other version is put anywhere: what was there before the
-/// step comes back from its snapshot, what was not can only be removed.
-fn advice(workspace: &Workspace<'_>, conflicts: &[Conflict], step: &StepInfo) -> Result<Vec<String>> {
+/// step comes back from its snapshot, what was not can only be removed. What the step only moved was there before, and may
+/// be all that is left of it; and so may be what lies in a directory.
+fn advice(
+    workspace: &Workspace<'_>,
+    conflicts: &[Conflict],
+    step: &StepInfo,
+    circumstances: &Circumstances,
+) -> Result<Vec<String>> {
     let is_held = |conflict: &&Conflict| !matches!(conflict.clash, Clash::Unseen | Clash::NotCaptured);
-    let stays = conflicts.iter().filter(|conflict| conflict.beside.is_none()).filter(is_held);
+    let is_kept = |conflict: &&Conflict| circumstances.kept.contains(&conflict.path);
+    let stays = conflicts.iter().filter(|conflict| conflict.beside.is_none() && !is_kept(conflict)).filter(is_held);
     let before = workspace.tree(&step.before)?;
     let (mut known, mut new) = (Vec::new(), Vec::new());
     for conflict in stays {
-        let is_known = workspace.entry(&before, &conflict.path)?.is_some();
-        if is_known { &mut known } else { &mut new }.push(&conflict.path[..]);
+        let path = &conflict.path[..];
+        let is_dir = || workspace.path().join(OsStr::from_bytes(path)).is_dir();
+        match workspace.entry(&before, path)? {
+            Some(_) => known.push(path),
+            None if conflict.clash != Clash::MovedOn && !is_dir() => new.push(path),
+            None => {}
+        }
     }
     let mut advice = Vec::new();
     if !known.is_empty() {
@@ -206,14 +237,17 @@ fn advice(workspace: &Workspace<'_>, conflicts: &[Conflict], step: &StepInfo) ->
     }
     if !new.is_empty() {
         let (words, more) = named(&new);
-        advice.push(format!("before this step there was no {words}{more}; if it is not wanted: `rm -r {words}`"));
+        let listed = words.join(", ");
+        let (was, is) = if new.len() == 1 { ("was", "it is") } else { ("were", "they are") };
+        let words = words.join(" ");
+        advice.push(format!("before this step there {was} no {listed}{more}; if {is} not wanted: `rm -r {words}`"));
     }
     Ok(advice)
 }
 
 /// The first of the paths as they are typed, and how many more there are.
-fn named(paths: &[&[u8]]) -> (String, String) {
-    let words = paths.iter().take(NAMED_MAX).map(|path| shell_word(path)).collect::<Vec<_>>().join(" ");
+fn named(paths: &[&[u8]]) -> (Vec<String>, String) {
+    let words = paths.iter().take(NAMED_MAX).map(|path| shell_word(path)).collect();
     let more = match paths.len().saturating_sub(NAMED_MAX) {
         0 => String::new(),
         more => format!(" (and {more} more)"),
@@ -224,6 +258,7 @@ fn named(paths: &[&[u8]]) -> (String, String) {
 /// How to have paths as a snapshot has them, whatever was done to them since.
 pub(crate) fn as_before(snapshot: &str, paths: &[&[u8]]) -> String {
     let (words, more) = named(paths);
+    let words = words.join(" ");
     format!(
         "`belay restore {snapshot} {words}`{more} brings that back as it was before, without what was done to it since"
     )

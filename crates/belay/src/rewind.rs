@@ -176,7 +176,6 @@ fn newer_edits(workspace: &Workspace<'_>, plan: &RewindPlan) -> Result<Vec<Newer
 fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindRequest) -> Result<ExitCode> {
     let ui = context.ui;
     let meter = ui.meter("Capturing");
-    let whole = request.paths.is_empty();
     let outcome = workspace.rewind(request, context.work(&meter), &mut |stage| match stage {
         Stage::Capturing | Stage::Restored => {}
         Stage::Captured(safety) => {
@@ -190,7 +189,7 @@ fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindR
     if ui.json {
         ui.print_json(&outcome_json(&outcome))?;
     } else {
-        report(context, workspace, &outcome, whole);
+        report(context, workspace, &outcome);
         if outcome.safety.is_none() && means_latest(request) {
             hint_turn(context, workspace);
         }
@@ -199,8 +198,10 @@ fn carry_out(context: &Context<'_>, workspace: &Workspace<'_>, request: &RewindR
     Ok(if short { ExitCode::from(Kind::Incomplete.exit_code()) } else { ExitCode::SUCCESS })
 }
 
-fn report(context: &Context<'_>, workspace: &Workspace<'_>, outcome: &Outcome, whole: bool) {
+fn report(context: &Context<'_>, workspace: &Workspace<'_>, outcome: &Outcome) {
     let ui = context.ui;
+    // What took back one step is itself undone by bringing back its paths.
+    let whole = outcome.paths.is_empty();
     let target = &outcome.target.id;
     if outcome.safety.is_none() {
         ui.say(format_args!("Nothing to do: the workspace is as in {target} already."));

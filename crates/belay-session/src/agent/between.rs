@@ -12,6 +12,7 @@ use super::{CHANGES_MAX, change_of};
 use crate::changes::is_same;
 use crate::error::Result;
 use crate::record::{Kind, Snapshot};
+use crate::spans::found_at;
 use crate::workspace::Workspace;
 
 /// When in a conversation something changed that is known of no call.
@@ -114,8 +115,7 @@ impl Workspace<'_> {
             }
             Ok(false)
         };
-        // They were made before the snapshot that shows them.
-        let at = At::from_unix_nanos(after.created_at.as_nanosecond() - 1);
+        let at = found_at(after);
         let mut events = Vec::new();
         for change in self.changes(&self.tree(before)?, &self.tree(after)?, &Scope::default())? {
             if events.len() >= CHANGES_MAX {

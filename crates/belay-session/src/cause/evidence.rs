@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 /// How long after it happened something is surely known.
 const LAG_NANOS: i128 = 250_000_000;
 /// How much a file's times may be behind the clock.
-const TICK_NANOS: i128 = 10_000_000;
+pub(super) const TICK_NANOS: i128 = 10_000_000;
 
 /// Whether what happened at the first time was known at the second.
 pub(super) fn is_long_before(happened: At, known: At) -> bool {

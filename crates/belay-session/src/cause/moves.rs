@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use belay_event::Action;
 
+use super::bounds::is_in_repository;
 use super::touched::Deed;
 use crate::error::Result;
 
@@ -100,7 +101,7 @@ pub(super) fn trace(deeds: &mut Vec<Deed>, known: &Known<'_>) -> Result<Traced> 
 fn trace_but(deeds: &[Deed], plain: &HashSet<usize>, known: &Known<'_>) -> Result<(Traced, HashSet<usize>)> {
     let mut traced =
         Traced { spots: vec![Spot::new(ROOT, b"", Some(Vec::new()))], moves: Vec::new(), sides: Vec::new() };
-    let mut departed: HashMap<(usize, Vec<u8>), (usize, u64)> = HashMap::new();
+    let mut departed: HashMap<(usize, Vec<u8>), usize> = HashMap::new();
     let mut doubted = HashSet::new();
     for (at, deed) in deeds.iter().enumerate() {
         let spot = traced.find(deed.change.path.bytes());
@@ -120,17 +121,20 @@ fn trace_but(deeds: &[Deed], plain: &HashSet<usize>, known: &Known<'_>) -> Resul
             && traced.is_move(deed, spot, other, known)?
         {
             let from = traced.relocate(spot, other);
-            if let Some(command) = maker.command.filter(|_| !deed.change.dir) {
-                departed.insert(from.clone(), (at, command));
-            }
+            departed.insert(from.clone(), at);
             departed.remove(&traced.spots[spot].place());
             traced.moves.push(Move { deed: at, spot, from, ousts: other });
             continue;
         }
         if let Some(other) = arrives {
-            // Whoever moves a file away and puts another in its place keeps the old version of what he changed.
-            let left = departed.get(&traced.spots[other].place());
-            doubted.extend(left.filter(|(_, by)| maker.command == Some(*by)).map(|(deed, _)| *deed));
+            // Whoever moves a file away and puts another in its place keeps the old version of what he changed; and where
+            // the step itself filled the place again, that is what it left there.
+            let is_one = |moved: &Deed| {
+                let is_saved = maker.command.is_some() && moved.command() == maker.command && !moved.change.dir;
+                is_saved || (maker.is_mine && moved.mine)
+            };
+            let left = traced.above(other).filter_map(|above| departed.get(&traced.spots[above].place()));
+            doubted.extend(left.filter(|moved| is_one(&deeds[**moved])).copied());
             if traced.spots[other].maker.is_none() && !traced.was_there(other, known)? {
                 traced.spots[other].maker = Some(maker);
             }
@@ -261,7 +265,9 @@ impl Traced {
     /// Whether the deed moved what was there before or what somebody else made, and did not save a file by way of another.
     fn is_move(&self, deed: &Deed, spot: usize, other: usize, known: &Known<'_>) -> Result<bool> {
         let paths = [Some(&deed.change.path), deed.change.to.as_ref()];
-        if self.lies_within(other, spot) || paths.into_iter().flatten().any(|path| (known.is_spared)(path.bytes())) {
+        // What git moves in a repository are locks that become what they guard; the whole of it is taken back or nothing.
+        let is_kept = |path: &[u8]| (known.is_spared)(path) || is_in_repository(path);
+        if self.lies_within(other, spot) || paths.into_iter().flatten().any(|path| is_kept(path.bytes())) {
             return Ok(false);
         }
         if deed.is_return {

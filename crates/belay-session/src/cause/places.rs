@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use belay_event::{Action, FileChange, Raw};
 use belay_store::{Carried, Clash, Conflict, Entry, Moved, Moving, Ousted, Spared, Store};
 
+use super::bounds::is_in_repository;
 use super::moves::{Known, Move, Traced, beneath, trace};
 use super::touched::Deed;
 use crate::cause::step::Account;
@@ -75,6 +76,12 @@ impl Workspace<'_> {
             is_spared: &|path| spared.lies_within(path),
         };
         if !account.deeds.iter().any(|deed| deed.change.to.is_some()) {
+            return Ok(None);
+        }
+        // Where the step is all that happened and nothing changed since, it is undone by having everything as it was before.
+        let is_all = account.deeds.iter().all(|deed| deed.mine && !deed.others);
+        let is_last = |after: &Tree| after.manifest().identity == around.now.manifest().identity;
+        if is_all && around.after.is_some_and(is_last) {
             return Ok(None);
         }
         let mut deeds = account.deeds.clone();
@@ -258,7 +265,7 @@ impl<'a> Trees<'a> {
         let mut left = Vec::new();
         while let Some(inner) = open.pop() {
             let path = traced.path(inner);
-            match also(&path) || self.theirs.entry(&path)?.is_some() {
+            match also(&path) || is_in_repository(&path) || self.theirs.entry(&path)?.is_some() {
                 true => open.extend(traced.inside(inner)),
                 false => left.push((inner, path)),
             }

@@ -6,6 +6,7 @@ use belay_event::{Action, Actor, At, Ended, Raw};
 use belay_journal::{Change, Command, Reader};
 use jiff::Timestamp;
 
+use super::doers::Doers;
 use super::evidence::{Evidence, is_long_before};
 use super::touched::{Deed, LATE_NANOS, Lifetime, family, is_unknown};
 use crate::error::{Error, Result};
@@ -50,6 +51,8 @@ pub(super) struct Step {
     /// Who did what; none if nobody knows, and the step is everything that happened.
     pub(super) account: Option<Account>,
     pub(super) cause: Cause,
+    /// The last snapshot before it began, where a later one is the better one to go by.
+    pub(super) early: Option<Snapshot>,
 }
 
 /// Who did what since the snapshot before a step was begun.
@@ -61,13 +64,15 @@ pub(super) struct Account {
     pub(super) settled: At,
     /// When the snapshot after was begun, and until when something may have been told that it holds.
     pub(super) until: Option<(At, At)>,
+    /// Those whom the record of the run knows.
+    pub(super) doers: Doers,
 }
 
 impl Account {
     fn new(spans: &Spans, before: &Snapshot, after: Option<&Snapshot>, has_rest: bool, deeds: Vec<Deed>) -> Account {
         let settled = |snapshot: &Snapshot| At::from_unix_nanos(spans.done(snapshot).unix_nanos() + LATE_NANOS);
         let until = after.map(|after| (spans.begun(after), settled(after)));
-        Account { deeds, has_rest, settled: settled(before), until }
+        Account { deeds, has_rest, settled: settled(before), until, doers: Doers::default() }
     }
 }
 
@@ -112,15 +117,17 @@ impl Workspace<'_> {
                     && paths.contains(&change.change.path)
             })
         };
-        let early = newest_by(command.at).filter(|early| early.number < late.number && !is_shared(early));
-        let before = early.unwrap_or(late);
+        let early = newest_by(command.at).filter(|early| early.number < late.number);
+        let before = early.filter(|early| !is_shared(early)).unwrap_or(late);
+        let early = early.filter(|early| early.number < before.number).cloned();
         let own: BTreeMap<&Raw, &Change> = mine().map(|change| (&change.change.path, change)).collect();
         let evidence = Evidence::of(self, &commands, self.whole_tree(before)?);
         let mut after = None;
         for snapshot in timeline.snapshots().iter().filter(|snapshot| spans.begun(snapshot) >= last) {
             after = Some(snapshot.clone());
             let is_whole = matches!(snapshot.kind, Kind::Final | Kind::Safety);
-            if is_whole || is_long_before(last, spans.begun(snapshot)) || evidence.is_in(own.values(), snapshot)? {
+            let is_known = spans.is_found(last) || is_long_before(last, spans.begun(snapshot));
+            if is_whole || is_known || evidence.is_in(own.values(), snapshot)? {
                 break;
             }
         }
@@ -141,16 +148,18 @@ impl Workspace<'_> {
         };
         let mut deeds = Vec::new();
         for change in &changes {
-            if change.at > from || (!is_long_before(change.at, from) && !evidence.is_before(change)?) {
+            let is_known = spans.is_found(change.at) || is_long_before(change.at, from);
+            if change.at > from || (!is_known && !evidence.is_before(change)?) {
                 deeds.push(deed(change));
             }
         }
         deeds.extend(self.deeds_since(&run)?);
-        let account = Some(Account::new(&spans, before, after.as_ref(), false, deeds));
+        let account = Account::new(&spans, before, after.as_ref(), false, deeds);
+        let account = Some(Account { doers: Doers::of(&commands), ..account });
         let cause = Cause { run: Some(run.id.clone()), command: Some(number), ..Cause::default() };
         let suffix = format!("before-command-{number}");
         let info = StepInfo { what, before: before.clone(), after, run: Some(run.id), suffix };
-        Ok(Step { info, account, cause })
+        Ok(Step { info, account, cause, early })
     }
 
     fn snapshot_step(&self, timeline: &Timeline, name: &str) -> Result<Step> {
@@ -179,7 +188,7 @@ impl Workspace<'_> {
         let account = self.account_of(timeline, &before, after)?;
         let cause = Cause { run: run.clone(), turn: before.cause.turn, ..Cause::default() };
         let info = StepInfo { what, after: after.cloned(), before, run, suffix };
-        Ok(Step { info, account, cause })
+        Ok(Step { info, account, cause, early: None })
     }
 
     /// The snapshot with which a turn ended, if its end was told before the next began; one that changed nothing at last

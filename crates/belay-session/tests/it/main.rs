@@ -25,6 +25,7 @@ mod paths;
 mod power;
 mod recover;
 mod rewind;
+mod shuffles;
 mod snapshots;
 #[path = "../../../belay-store/tests/it/twin.rs"]
 #[allow(dead_code, reason = "the store's tests use all of it")]

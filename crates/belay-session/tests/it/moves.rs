@@ -406,3 +406,159 @@ fn what_a_move_overwrote_and_no_snapshot_holds_is_said_to_be_lost() {
     assert_eq!(bed.text("a"), LINES);
     assert!(!bed.ws.join("new").exists());
 }
+
+/// What a shell does by `mv` and `cp`, each a command of its own.
+fn copy(past: &mut Past<'_>, shell: u64, from: &str, to: &str, text: &str) -> u64 {
+    let command = past.exec(Some(shell), &format!("cp {from} {to}"));
+    past.write(Some(command), to, text);
+    past.exit(command);
+    command
+}
+
+#[test]
+fn what_the_step_put_where_it_had_moved_something_away_is_never_lost() {
+    both(|bed, past, snap| {
+        let shell = past.exec(Some(1), "sh");
+        let mover = past.exec(Some(shell), "mv a b");
+        past.rename(mover, "a", "b");
+        past.exit(mover);
+        snap(past);
+        copy(past, shell, "b", "a", LINES);
+        let mover = past.exec(Some(shell), "mv d e");
+        past.rename(mover, "d", "e");
+        past.exit(mover);
+        snap(past);
+        let copier = past.exec(Some(shell), "cp -r e d");
+        past.mkdir(copier, "d");
+        past.write(Some(copier), "d/x", LINES);
+        past.write(Some(copier), "d/y", "y");
+        past.exit(copier);
+        past.exit(shell);
+        past.snap(Kind::Auto, None);
+        // Somebody else is at work later, so that the step is not all that happened.
+        rename(past, "other", "another");
+        assert_eq!(paths(&revert(bed, shell).conflicts), []);
+        assert_eq!(["a", "d/x", "d/y", "another"].map(|path| bed.text(path)), [LINES, LINES, "y", "o"]);
+        assert!(!bed.ws.join("b").exists() && !bed.ws.join("e").exists());
+    });
+}
+
+#[test]
+fn a_move_whose_old_name_another_command_took_leaves_both() {
+    both(|bed, past, snap| {
+        let moved = rename(past, "a", "b");
+        let directory = rename(past, "d", "e");
+        snap(past);
+        copy(past, 1, "b", "a", LINES);
+        let copier = past.exec(Some(1), "cp -r e d");
+        past.mkdir(copier, "d");
+        past.write(Some(copier), "d/x", LINES);
+        past.exit(copier);
+        snap(past);
+        assert_eq!(paths(&revert(bed, moved).conflicts), [("b".into(), Clash::MovedOn)]);
+        assert_eq!(paths(&revert(bed, directory).conflicts), [("e".into(), Clash::MovedOn)]);
+        assert_eq!(["a", "b", "d/x", "e/x", "e/y"].map(|path| bed.text(path)), [LINES, LINES, LINES, LINES, "y"]);
+    });
+}
+
+#[test]
+fn what_a_step_moved_and_brought_back_itself_stays() {
+    both(|bed, past, snap| {
+        let shell = past.exec(Some(1), "sh");
+        let mover = past.exec(Some(shell), "git mv a basket");
+        past.rename(mover, "a", "basket");
+        past.rename(mover, "d", "e");
+        past.exit(mover);
+        snap(past);
+        let reset = past.exec(Some(shell), "git reset --hard");
+        past.remove(Some(reset), "basket");
+        past.write(Some(reset), "a", LINES);
+        past.mkdir(reset, "d");
+        for (old, new, text) in [("e/x", "d/x", LINES), ("e/y", "d/y", "y")] {
+            past.remove(Some(reset), old);
+            past.write(Some(reset), new, text);
+        }
+        past.rmdir(Some(reset), "e");
+        past.exit(reset);
+        past.exit(shell);
+        past.snap(Kind::Auto, None);
+        rename(past, "other", "another");
+        let before = bed.ws.walk();
+        assert_eq!(paths(&revert(bed, shell).conflicts), []);
+        assert_same_world(&before, &bed.ws.walk(), BUT_TIMES);
+    });
+}
+
+#[test]
+fn nothing_in_a_repository_is_followed_and_no_lock_of_git_comes_back() {
+    both(|bed, past, snap| {
+        bed.ws.file(".git/HEAD", "ref: refs/heads/main").file(".git/index", "old").file(".git/refs/heads/main", "1");
+        bed.ws.file(".git/index.lock", "new");
+        past.change(Some(1), Action::Created, ".git/index.lock");
+        past.snap(Kind::Auto, None);
+        let commit = past.exec(Some(1), "git commit");
+        past.rename(commit, ".git/index.lock", ".git/index");
+        past.write(Some(commit), ".git/HEAD.lock", "");
+        past.remove(Some(commit), ".git/HEAD.lock");
+        past.write(Some(commit), ".git/refs/heads/main", "2");
+        past.exit(commit);
+        snap(past);
+        rename(past, "a", "b");
+        assert_eq!(paths(&revert(bed, commit).conflicts), []);
+        let git = [".git/index", ".git/refs/heads/main"];
+        assert_eq!(git.map(|path| bed.text(path)), ["old", "1"]);
+        assert!(!bed.ws.join(".git/index.lock").exists() && bed.ws.join("b").exists());
+        bed.rewind(Goal::Undo).unwrap();
+        past.run("git commit", &[(".git/refs/heads/main", "3")]);
+        assert_eq!(paths(&revert(bed, commit).conflicts), [(".git".into(), Clash::Repository)]);
+        assert_eq!(git.map(|path| bed.text(path)), ["new", "3"]);
+    });
+}
+
+#[test]
+fn a_lock_of_git_that_came_and_went_is_no_loss() {
+    both(|bed, past, snap| {
+        bed.ws.file(".git/HEAD", "ref: refs/heads/main").file(".git/refs/heads/main", "1");
+        past.snap(Kind::Auto, None);
+        past.run("git", &[(".git/HEAD.lock", "")]);
+        let step = past.exec(Some(1), "rm");
+        past.remove(Some(step), ".git/HEAD.lock");
+        past.remove(Some(step), "other");
+        past.exit(step);
+        snap(past);
+        assert_eq!(paths(&revert(bed, step).conflicts), []);
+        assert_eq!(bed.text("other"), "o");
+    });
+}
+
+#[test]
+fn a_repository_in_a_directory_that_goes_back_is_not_torn_apart() {
+    both(|bed, past, snap| {
+        bed.ws.file("d/.git/HEAD", "ref: refs/heads/main").file("d/.git/refs/heads/main", "1");
+        past.snap(Kind::Auto, None);
+        let moved = rename(past, "d", "e");
+        snap(past);
+        past.run("git commit", &[("e/.git/objects/new", "2"), ("e/.git/refs/heads/main", "2")]);
+        assert_eq!(paths(&revert(bed, moved).conflicts), []);
+        let git = ["d/.git/HEAD", "d/.git/objects/new", "d/.git/refs/heads/main"];
+        assert_eq!(git.map(|path| bed.text(path)), ["ref: refs/heads/main", "2", "2"]);
+        assert!(!bed.ws.join("e").exists());
+    });
+}
+
+#[test]
+fn what_is_as_it_was_before_the_step_began_stays_although_a_snapshot_in_between_lacks_it() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let mut past = Past::new(&bed);
+    let shell = past.exec(Some(1), "sh");
+    std::fs::rename(bed.ws.join("a"), bed.ws.join("b")).unwrap();
+    past.change(None, Action::Deleted, "a");
+    past.change(None, Action::Created, "b");
+    past.snap(Kind::Auto, None);
+    copy(&mut past, shell, "b", "a", LINES);
+    past.exit(shell);
+    past.snap(Kind::Auto, None);
+    assert_eq!(paths(&revert(&bed, shell).conflicts), [("a".into(), Clash::Doubtful)]);
+    assert_eq!([bed.text("a"), bed.text("b")], [LINES, LINES]);
+}

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::content::{Whole, merge_entry, merge_meta};
-use super::{Clash, Conflict, Edit, Inverse, Merged, Trees, is_within, join, split};
+use super::{Clash, Conflict, Edit, Inverse, Merged, Share, Trees, is_within, join, split};
 use crate::diff::{Change, What};
 use crate::error::Result;
+use crate::restore::is_privileged;
 use crate::tree::{Entry, Kind};
 
 const NAME_BYTES_MAX: usize = 255;
@@ -44,11 +45,12 @@ impl<'a> Draft<'a> {
             // Nobody knows what is in it, either.
             return self.settle(path, Clash::NotCaptured, None);
         }
-        if same(ours.as_ref(), change.after.as_ref()) {
+        let own = self.own_part(change);
+        let (base, theirs) = (change.before.as_ref(), own.as_ref().or(change.after.as_ref()));
+        if same(ours.as_ref(), theirs) {
             return Ok(());
         }
-        let (base, theirs) = (change.before.as_ref(), change.after.as_ref());
-        if (self.step.is_doubtful)(path) {
+        if own.is_none() && (self.step.is_doubtful)(path) {
             return self.doubt(path, ours.is_none(), theirs);
         }
         match (base.is_some_and(is_dir), theirs.is_some_and(is_dir)) {
@@ -61,6 +63,21 @@ impl<'a> Draft<'a> {
             (false, false) => self.leaf(path, base, ours, theirs),
             _ => self.retype(path, base, ours, theirs),
         }
+    }
+
+    /// What a file would be without what the step did to it, where others changed it as well, but something else of it.
+    fn own_part(&self, change: &Change) -> Option<Entry> {
+        let is_file = |entry: &&Entry| matches!(entry.kind, Kind::File { .. });
+        let (base, theirs) = (change.before.as_ref().filter(is_file)?, change.after.as_ref().filter(is_file)?);
+        if !(self.step.is_doubtful)(&change.path) {
+            return None;
+        }
+        let own = match (self.step.share)(&change.path, base)? {
+            Share::Metadata => Entry { kind: base.kind.clone(), ..theirs.clone() },
+            Share::Content => Entry { kind: theirs.kind.clone(), ..base.clone() },
+        };
+        // Nobody gave such rights to that content.
+        (!is_privileged(&own)).then_some(own)
     }
 
     /// What is at the path once everything before was done.

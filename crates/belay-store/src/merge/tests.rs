@@ -87,7 +87,15 @@ impl Case<'_> {
             Trees { base: side(leak(&base)), ours: side(leak(&ours)), theirs: side(leak(&theirs)), read: &read };
         let changes = changes(&garden, &base, &theirs);
         let Case { is_meant, is_doubtful, is_removed, .. } = *self;
-        let step = Inverse { changes: &changes, is_meant, is_doubtful, is_removed, ousted: &[], suffix: b"old" };
+        let step = Inverse {
+            changes: &changes,
+            is_meant,
+            is_doubtful,
+            share: &|_, _| None,
+            is_removed,
+            ousted: &[],
+            suffix: b"old",
+        };
         let merged = merge(&trees, &step).unwrap();
         let batch = garden.store.begin().unwrap();
         let mut worker = batch.worker();
