@@ -50,10 +50,14 @@ fn act(bed: &Bed, past: &Past<'_>, command: u64, dice: &mut Dice, copies: bool) 
     let (source, target) = (bed.ws.join(from), bed.ws.join(to));
     let has_place = target.parent().is_some_and(Path::is_dir) && !to.starts_with(&format!("{from}/"));
     match dice.roll(if copies { 6 } else { 5 }) {
-        0..=2 if from != to && source.exists() && has_place && !target.is_dir() => {
-            if !(source.is_dir() && target.exists()) {
-                past.rename(command, from, to);
-            }
+        0..=2
+            if from != to
+                && source.exists()
+                && has_place
+                && !target.is_dir()
+                && !(source.is_dir() && target.exists()) =>
+        {
+            past.rename(command, from, to);
         }
         3 if has_place && !target.is_dir() => past.write(Some(command), to, &format!("{}\n", dice.roll(1 << 30))),
         4 if source.is_file() => past.remove(Some(command), from),
