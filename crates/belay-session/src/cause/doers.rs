@@ -11,6 +11,8 @@ use super::touched::Deed;
 
 /// Programs that change what is known of a file, and never what is in it.
 const KEEP_CONTENT: [&[u8]; 6] = [b"chmod", b"chown", b"chgrp", b"setfacl", b"setfattr", b"chattr"];
+/// What is said of a command where it is only named.
+const SAID_CHARS_MAX: usize = 40;
 /// Others who are named for one path.
 const NAMED_MAX: usize = 2;
 
@@ -28,7 +30,10 @@ impl Doers {
     pub(super) fn of(commands: &[Command]) -> Doers {
         let doer = |command: &Command| {
             let program = command.exec.exe.bytes().rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-            let what = format!("#{} {}", command.exec.command, crate::trigger::said(&command.exec.argv));
+            let said = crate::trigger::said(&command.exec.argv);
+            let more = if said.chars().count() > SAID_CHARS_MAX { "…" } else { "" };
+            let said: String = said.chars().take(SAID_CHARS_MAX).collect();
+            let what = format!("#{} {said}{more}", command.exec.command);
             Doer { begun: command.at, keeps_content: KEEP_CONTENT.contains(&program), what }
         };
         Doers(commands.iter().map(|command| (command.exec.command, doer(command))).collect())

@@ -562,3 +562,16 @@ fn what_is_as_it_was_before_the_step_began_stays_although_a_snapshot_in_between_
     assert_eq!(paths(&revert(&bed, shell).conflicts), [("a".into(), Clash::Doubtful)]);
     assert_eq!([bed.text("a"), bed.text("b")], [LINES, LINES]);
 }
+
+#[test]
+fn whoever_had_a_hand_in_what_stays_is_named() {
+    let bed = Bed::new();
+    bed.ws.file("a", LINES);
+    let mut past = Past::new(&bed);
+    let first = past.run("sed", &[("a", FIRST)]);
+    let second = past.run("tee a", &[("a", BOTH)]);
+    past.snap(Kind::Auto, None);
+    let reverted = revert(&bed, first);
+    assert_eq!(paths(&reverted.conflicts), [("a".into(), Clash::Doubtful)]);
+    assert_eq!(reverted.known.rivals[&b"a".to_vec()], format!("#{second} tee a"));
+}
