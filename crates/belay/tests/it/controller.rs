@@ -66,6 +66,9 @@ fn a_way_back_warns_of_a_run_that_goes_on() {
     let mut world = World::new();
     world.workspace.file("a", "a");
     let early = world.belay(&["log"]);
+    assert!(early.code == 3 && early.stderr.contains("not protected yet"), "{early}");
+    world.snapshot();
+    let early = world.belay(&["log"]);
     assert!(early.code == 3 && early.stderr.contains("no run here yet"), "{early}");
     world.ok(&["run", "--isolation", "none", "-q", "--detach", "-l", "night", "--", "sleep", "300"]);
     world.workspace.file("a", "b");
