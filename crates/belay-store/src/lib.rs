@@ -82,6 +82,7 @@ pub use manifest::{Counts, Coverage, Gap, GapKind, Links, Manifest};
 pub use mend::mend_format;
 pub use merge::{
     Carried, Clash, Conflict, Edit, Inverse, Merged, Ousted, ReadOurs, Share, Side, Trees, graft, merge, merge_lines,
+    repository,
 };
 pub use moved::{Model, Moved, Moving};
 pub use native::{Cloned, Completed, Copier, CopyPlace, Frame, Located, Making, NativeCopy, Slot, Whole, remove_copy};

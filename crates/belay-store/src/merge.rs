@@ -15,6 +15,7 @@ use crate::diff::Change;
 use crate::error::Result;
 use crate::tree::{Entry, Kind, View};
 use draft::Draft;
+pub use draft::repository;
 
 /// One of three trees.
 #[derive(Clone, Copy)]

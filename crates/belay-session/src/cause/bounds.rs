@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use belay_event::Raw;
-use belay_store::{Clash, Conflict, Edit, Entry, Kind, Merged, Moving};
+use belay_store::{Clash, Conflict, Edit, Entry, Kind, Merged, Moving, repository};
 
 use super::touched::Deed;
 use crate::error::Result;
@@ -97,19 +97,6 @@ fn is_as_it_was(was: &Entry, is: &Entry) -> bool {
         (Kind::Dir { .. }, Kind::Dir { .. }) => true,
         _ => was.same_identity(is) || was.kind == is.kind,
     }
-}
-
-/// The outermost repository that the path lies in or is.
-pub(super) fn repository(path: &[u8]) -> Option<&[u8]> {
-    let mut end = 0;
-    for name in path.split(|byte| *byte == b'/') {
-        end += name.len();
-        if name == b".git" {
-            return Some(&path[..end]);
-        }
-        end += 1;
-    }
-    None
 }
 
 /// Whether the path lies in a repository.

@@ -211,24 +211,24 @@ mod tests {
     fn nothing_leads_into_the_home_of_whoever_started_it() {
         let owner = Owner {
             instead_of: "/srv/mine".into(),
-            workspace: "/srv/mine/work".into(),
+            workspace: "/srv/mine/project".into(),
             ..Owner::from(4_000_000_123, 7, None)
         };
         let env = [
             "HOME=/srv/mine",
             "USER=root",
             "PATH=/srv/mine/bin:/usr/bin",
-            "PWD=/srv/mine/work",
+            "PWD=/srv/mine/project",
             "CARGO_HOME=/srv/mine/.cargo",
         ];
-        let more = ["HERE=/srv/mine/work/x", "XDG_CONFIG_HOME=/srv/mine/.config", "TERM=xterm", "ROOTED=/rooted"];
+        let more = ["HERE=/srv/mine/project/x", "XDG_CONFIG_HOME=/srv/mine/.config", "TERM=xterm", "ROOTED=/rooted"];
         let env: Vec<Vec<u8>> = env.iter().chain(&more).map(|one| one.as_bytes().to_vec()).collect();
         let dressed = owner.dress(&env);
         let dressed: Vec<&str> = dressed.iter().map(|one| std::str::from_utf8(one).unwrap()).collect();
         let expected = [
             "PATH=/srv/mine/bin:/usr/bin",
-            "PWD=/srv/mine/work",
-            "HERE=/srv/mine/work/x",
+            "PWD=/srv/mine/project",
+            "HERE=/srv/mine/project/x",
             "TERM=xterm",
             "ROOTED=/rooted",
             "HOME=/run/belay/home",

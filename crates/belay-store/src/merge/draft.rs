@@ -327,8 +327,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// The path up to the repository that it belongs to.
-fn repository(path: &[u8]) -> Option<&[u8]> {
+/// The path up to the outermost repository that it lies in or is.
+pub fn repository(path: &[u8]) -> Option<&[u8]> {
     let mut end = 0;
     for name in path.split(|byte| *byte == b'/') {
         end += name.len();

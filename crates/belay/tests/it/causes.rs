@@ -323,17 +323,17 @@ fn what_was_there_before_a_run_is_never_taken_away_by_undoing_it() {
 
 #[test]
 fn a_mode_and_a_content_do_not_collide() {
-    let words = ["644\",\".env"];
-    let script = "sh -c 'echo DB=1 > .env'; chmod 644 .env";
+    let words = ["600\",\".env"];
+    let script = "sh -c 'echo DB=1 > .env'; chmod 600 .env";
     let Some((mut world, numbers)) = run_until_told(&[(".env", "DB=0\n")], script, &words) else { return };
     let mode = |world: &World| {
         let meta = std::fs::metadata(world.workspace.join(".env")).unwrap();
         std::os::unix::fs::PermissionsExt::mode(&meta.permissions()) & 0o777
     };
-    assert_eq!(mode(&world), 0o644);
+    assert_eq!(mode(&world), 0o600);
     let undone = world.belay(&["undo", "--command", &numbers[0].to_string(), "-y"]);
     assert!(!world.has(&format!(".env.before-command-{}", numbers[0])), "{undone}");
-    assert_eq!(world.read(".env"), "DB=1\n", "{undone}");
+    assert_eq!((world.read(".env").as_str(), mode(&world)), ("DB=1\n", 0o644), "{undone}");
 }
 
 #[test]
@@ -349,25 +349,22 @@ fn an_undo_of_some_paths_says_how_many() {
 
 #[test]
 fn what_snapshots_leave_out_is_said_to_be_lost_by_whoever_removed_it_and_by_nobody_else() {
-    let mut world = World::new();
-    world
-        .workspace
-        .file("package.json", "{}")
-        .file(".gitignore", "node_modules\n")
-        .file("node_modules/m", "m")
-        .file("a", "a");
+    let with_modules = || {
+        let world = World::new();
+        for (path, text) in
+            [("package.json", "{}"), (".gitignore", "node_modules\n"), ("node_modules/m", "m"), ("a", "a")]
+        {
+            world.workspace.file(path, text);
+        }
+        world
+    };
+    let mut world = with_modules();
     world.ok(&["run", "-q", "--", "sh", "-c", "rm -rf node_modules"]);
     let undone = world.belay(&["undo", "--command", "1", "-y"]);
     assert!(undone.code == 5 && undone.stderr.contains("cannot be brought back: node_modules"), "{undone}");
     let plan = world.belay(&["undo", "--command", "1", "--dry-run"]);
     assert!(plan.code == 5 && plan.stdout.contains("is lost: node_modules"), "{plan}");
-    let mut world = World::new();
-    world
-        .workspace
-        .file("package.json", "{}")
-        .file(".gitignore", "node_modules\n")
-        .file("node_modules/m", "m")
-        .file("a", "a");
+    let mut world = with_modules();
     world.ok(&["run", "-q", "--", "sh", "-c", "cp a b; sleep .3; rm b"]);
     let undone = world.belay(&["undo", "--command", "1", "-y"]);
     assert!(!undone.stderr.contains("node_modules"), "{undone}");
